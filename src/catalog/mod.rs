@@ -1,5 +1,321 @@
-//! The heart: tool definitions, scope, index, search, listing, assembly. Pure.
+//! The heart: tool definitions, scope, index, search, listing, assembly, describe. Pure.
+//!
+//! A [`Catalog`] is one immutable set of sources under one configuration. Everything derived from it is kept with
+//! it or with the part it derives from, under a key that is the content itself, and dies with it.
 
+pub mod assembly;
+mod bits;
+pub mod bridge;
+pub mod definition;
+pub mod describe;
+pub mod explain;
+pub mod inline;
+pub mod json_text;
 pub mod listing;
+pub mod names;
+pub mod pattern;
+pub mod policy;
+mod query;
+pub mod render;
+pub mod scope;
+pub mod search;
+mod segment;
 pub mod settings;
+pub mod source;
 pub mod tokens;
+pub mod view;
+pub mod words;
+
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use hashbrown::HashTable;
+use rustc_hash::FxHashMap;
+
+use assembly::{Assembly, Request};
+use bits::Bits;
+use names::Naming;
+use pattern::content_hash;
+use policy::Policy;
+use scope::Scope;
+use source::{Kind, Source, Tool};
+use view::View;
+
+/// Position of a tool in its catalog.
+pub type ToolId = u32;
+
+/// Views and assemblies kept a catalog; past that all are dropped and made anew as they are asked for.
+const KEPT: usize = 256;
+
+/// A set of sources under a configuration.
+pub struct Catalog {
+    /// The sources by kind, then label.
+    pub sources: Vec<Arc<Source>>,
+    /// What may be deferred.
+    pub policy: Arc<Policy>,
+    /// Tools that lost their name to another source's.
+    pub collisions: Vec<Collision>,
+    /// Inline tools in the order given, for a catalog made for one request.
+    inline: Vec<ToolId>,
+    bases: Vec<u32>,
+    names: HashTable<ToolId>,
+    refused: Bits,
+    folded: OnceLock<Folded>,
+    views: Mutex<FxHashMap<u64, Arc<View>>>,
+    assemblies: Mutex<FxHashMap<Request, Arc<Assembly>>>,
+    derived: Mutex<FxHashMap<Box<str>, Arc<inline::Derived>>>,
+}
+
+/// Two tools of different sources with one visible name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collision {
+    /// The name.
+    pub name: String,
+    /// The source whose tool was refused.
+    pub source: String,
+    /// Its tool.
+    pub tool: String,
+    /// The source that has the name.
+    pub winner: String,
+}
+
+/// Names by their case-folded form, for exact-name queries.
+struct Folded {
+    visible: HashTable<ToolId>,
+    bare: HashTable<ToolId>,
+}
+
+/// What a name means in a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// A deferred tool in scope.
+    Deferred(ToolId),
+    /// A tool in scope that is loaded.
+    Visible(ToolId),
+    /// In the core set; registered or not, it is never called through the bridge.
+    Core,
+    /// One of the bridge tools.
+    Bridge,
+    /// Nothing in scope.
+    Unknown,
+}
+
+impl Catalog {
+    /// Puts sources together. Of two with one name the nearer origin wins whole, and the first of equals; what the order
+    /// of `sources` is does not matter otherwise.
+    pub fn new(sources: impl IntoIterator<Item = Arc<Source>>, policy: Arc<Policy>) -> Self {
+        let mut nearest: FxHashMap<Box<str>, Arc<Source>> = FxHashMap::default();
+        for source in sources {
+            match nearest.entry(source.info.name.as_str().into()) {
+                Entry::Vacant(slot) => {
+                    slot.insert(source);
+                }
+                Entry::Occupied(mut slot) if source.info.origin < slot.get().info.origin => {
+                    slot.insert(source);
+                }
+                Entry::Occupied(_) => {}
+            }
+        }
+        Self::of(nearest.into_values().collect(), policy)
+    }
+
+    /// As `new`, of sources with distinct names.
+    fn of(mut sources: Vec<Arc<Source>>, policy: Arc<Policy>) -> Self {
+        sources.sort_by(|a, b| (a.info.kind, &a.info.name).cmp(&(b.info.kind, &b.info.name)));
+        let mut bases = Vec::with_capacity(sources.len() + 1);
+        let mut total = 0u32;
+        for source in &sources {
+            bases.push(total);
+            total += source.tools.len() as u32;
+        }
+        bases.push(total);
+        let mut catalog = Self {
+            sources,
+            policy,
+            collisions: Vec::new(),
+            inline: Vec::new(),
+            bases,
+            names: HashTable::with_capacity(total as usize),
+            refused: Bits::new(total as usize),
+            folded: OnceLock::new(),
+            views: Mutex::default(),
+            assemblies: Mutex::default(),
+            derived: Mutex::default(),
+        };
+        catalog.settle_names();
+        catalog
+    }
+
+    /// Gives every visible name to one tool: kind decides, then prefixed before as-is, then label.
+    fn settle_names(&mut self) {
+        let mut names = std::mem::take(&mut self.names);
+        for id in 0..self.len() as ToolId {
+            let name = &*self.tool(id).name;
+            let hash = content_hash(&name);
+            let holder = names.find_mut(hash, |&other| &*self.tool(other).name == name);
+            let Some(holder) = holder else {
+                names.insert_unique(hash, id, |&id| content_hash(&&*self.tool(id).name));
+                continue;
+            };
+            let rank = |id: ToolId| {
+                let info = &self.source_of(id).info;
+                (info.kind, info.naming == Naming::AsIs || self.tool(id).tool.starts_with("mcp_"), info.name.as_str())
+            };
+            let (winner, loser) = if rank(id) < rank(*holder) { (id, *holder) } else { (*holder, id) };
+            let collision = Collision {
+                name: name.to_owned(),
+                source: self.source_of(loser).info.name.clone(),
+                tool: self.tool(loser).tool.to_string(),
+                winner: self.source_of(winner).info.name.clone(),
+            };
+            *holder = winner;
+            self.collisions.push(collision);
+            self.refused.insert(loser);
+        }
+        self.names = names;
+    }
+
+    /// Number of tools, those that lost their name included.
+    pub fn len(&self) -> usize {
+        self.bases.last().copied().unwrap_or(0) as usize
+    }
+
+    /// Whether there is no tool.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first id of a source's tools.
+    pub fn base(&self, source: usize) -> ToolId {
+        self.bases[source]
+    }
+
+    /// The position of a tool's source.
+    pub fn source_index(&self, id: ToolId) -> usize {
+        self.bases.partition_point(|base| *base <= id) - 1
+    }
+
+    /// A tool's source.
+    pub fn source_of(&self, id: ToolId) -> &Source {
+        &self.sources[self.source_index(id)]
+    }
+
+    /// A tool.
+    pub fn tool(&self, id: ToolId) -> &Arc<Tool> {
+        let source = self.source_index(id);
+        &self.sources[source].tools[(id - self.bases[source]) as usize]
+    }
+
+    /// A source's tools with their ids.
+    pub fn tools_of(&self, source: usize) -> impl Iterator<Item = (ToolId, &Arc<Tool>)> {
+        (self.bases[source]..).zip(&self.sources[source].tools)
+    }
+
+    /// Whether the tool lost its name to another source's.
+    pub fn is_refused(&self, id: ToolId) -> bool {
+        self.refused.contains(id)
+    }
+
+    /// The tool with a visible name, in scope or not.
+    pub fn find(&self, name: &str) -> Option<ToolId> {
+        self.names.find(content_hash(&name), |&id| &*self.tool(id).name == name).copied()
+    }
+
+    /// What a scope sees. Made once a scope and kept.
+    pub fn view(&self, scope: &Scope) -> Arc<View> {
+        let kept = self.views.lock().unwrap_or_else(PoisonError::into_inner).get(&scope.content()).cloned();
+        if let Some(view) = kept.filter(|view| view.scope.grant() == scope.grant()) {
+            return view;
+        }
+        let view = Arc::new(View::new(self, scope.clone()));
+        keep(&self.views, scope.content(), view.clone());
+        view
+    }
+
+    /// What a name means in a scope: a visible name, or an unambiguous bare one (`create_issue`) of a deferred tool.
+    pub fn resolve(&self, name: &str, view: &View) -> Named {
+        if names::is_bridge(name) {
+            return Named::Bridge;
+        }
+        if let Some(id) = self.find(name) {
+            if view.deferred.contains(id) {
+                return Named::Deferred(id);
+            }
+            let core = self.source_of(id).info.kind == Kind::Core || self.policy.is_core_name(name);
+            if core {
+                return Named::Core;
+            }
+            if view.visible.contains(&id) {
+                return Named::Visible(id);
+            }
+        }
+        if self.policy.is_core_name(name) {
+            return Named::Core;
+        }
+        match self.bare(name, view) {
+            Some(id) => Named::Deferred(id),
+            None => Named::Unknown,
+        }
+    }
+
+    /// The one deferred tool in scope that is so called without its server part, case folded.
+    fn bare(&self, name: &str, view: &View) -> Option<ToolId> {
+        let table = &self.folded().bare;
+        self.only(table, name, view, |id| names::bare(&self.tool(id).tool, &self.source_of(id).info.name))
+    }
+
+    /// The one deferred tool in scope with this name, with or without its server part, case folded.
+    pub(crate) fn exact(&self, name: &str, view: &View) -> Option<ToolId> {
+        self.only(&self.folded().visible, name, view, |id| &self.tool(id).name).or_else(|| self.bare(name, view))
+    }
+
+    fn only<'a>(
+        &'a self,
+        table: &HashTable<ToolId>,
+        name: &str,
+        view: &View,
+        key: impl Fn(ToolId) -> &'a str,
+    ) -> Option<ToolId> {
+        let folded = name.to_lowercase();
+        let mut found = table.iter_hash(content_hash(&folded.as_str())).copied().filter(|&id| {
+            view.deferred.contains(id) && key(id).chars().flat_map(char::to_lowercase).eq(folded.chars())
+        });
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    fn folded(&self) -> &Folded {
+        self.folded.get_or_init(|| {
+            let table = |key: &dyn Fn(ToolId) -> String| {
+                let mut table = HashTable::with_capacity(self.len());
+                let hash = |id: ToolId| content_hash(&key(id).as_str());
+                for id in 0..self.len() as ToolId {
+                    table.insert_unique(hash(id), id, |&id| hash(id));
+                }
+                table
+            };
+            Folded {
+                visible: table(&|id| self.tool(id).name.to_lowercase()),
+                bare: table(&|id| names::bare(&self.tool(id).tool, &self.source_of(id).info.name).to_lowercase()),
+            }
+        })
+    }
+
+    /// Makes now what the first search would have to make.
+    pub fn prepare_search(&self, view: &View) {
+        self.folded();
+        view.statistics(self);
+    }
+}
+
+/// Keeps a value under its key, dropping all when there are too many: the values can always be made anew.
+fn keep<K: std::hash::Hash + Eq, V>(kept: &Mutex<FxHashMap<K, V>>, key: K, value: V) {
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.len() >= KEPT {
+        kept.clear();
+    }
+    kept.insert(key, value);
+}
+
+#[cfg(test)]
+mod tests;

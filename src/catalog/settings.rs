@@ -71,3 +71,10 @@ pub struct CoreSet {
     /// Beside it.
     pub extend: Vec<String>,
 }
+
+/// CORE-1: the core set unless configuration replaces it.
+pub const DEFAULT_CORE: &[&str] = &[
+    "terminal", "process", "read_file", "write_file", "patch", "search_files", "todo", "memory", "browser_*", "web_search",
+    "web_extract", "vision_analyze", "image_generate", "text_to_speech", "skills_list", "skill_view", "skill_manage",
+    "clarify", "execute_code", "delegate_task", "session_search", "send_message", "manage_connections",
+];

@@ -1,0 +1,86 @@
+//! The three bridge tools as a model sees them. Every word is paid for on every turn.
+
+use super::definition::Format;
+use super::listing::Form;
+use super::render::push_new;
+
+/// SEARCH-10, DESCRIBE-1, CALL-1: most queries, names and calls of one bridge call. Safety limits, no settings.
+pub const MAX_QUERIES: usize = 7;
+/// Most names of one `tool_describe`.
+pub const MAX_NAMES: usize = 10;
+/// Most entries of one `tool_call`.
+pub const MAX_CALLS: usize = 10;
+
+const SEARCH_SCHEMA: &str = r#"{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":7,"description":"One query per capability: the service's name plus action and object, e.g. \"github create issue\""},"limit":{"type":"integer","minimum":1,"description":"Most matches per query"}},"required":["queries"]}"#;
+
+const DESCRIBE: &str = "Load the parameter schemas of deferred tools by name, all you need in one call.";
+const DESCRIBE_SCHEMA: &str = r#"{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":10,"description":"Names from the listing or from tool_search"}},"required":["names"]}"#;
+
+const CALL: &str = "Run a deferred tool. Load its schema with tool_describe first. One entry per call; only connectors__ tools \
+     may stand together in one call.";
+const CALL_SCHEMA: &str = r#"{"type":"object","properties":{"calls":{"type":"array","minItems":1,"maxItems":10,"items":{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","description":"As the tool's schema says"}},"required":["name","arguments"]}}},"required":["calls"]}"#;
+
+/// Appends the three definitions, a comma between them. `listing` stands at the very end of `tool_search`.
+pub fn push_all(deferred: usize, form: Form, listing: &str, format: Format, out: &mut String) {
+    push_new("tool_search", &search_description(deferred, form, listing), SEARCH_SCHEMA, format, out);
+    out.push(',');
+    push_new("tool_describe", DESCRIBE, DESCRIBE_SCHEMA, format, out);
+    out.push(',');
+    push_new("tool_call", CALL, CALL_SCHEMA, format, out);
+}
+
+/// ASSEMBLE-3, ASSEMBLE-4, LISTING-7: what `tool_search` says of itself.
+pub fn search_description(deferred: usize, form: Form, listing: &str) -> String {
+    let tools = if deferred == 1 { "1 more tool is" } else { "more tools are" };
+    let mut text = if deferred == 1 { String::new() } else { format!("{deferred} ") };
+    text.push_str(tools);
+    text.push_str(" available but not loaded. Find them here, load schemas with tool_describe, run them with tool_call.");
+    text.push_str(match form {
+        Form::Full | Form::Names => {
+            " All of them are listed below: for a name you can see, go straight to tool_describe. Never say that a listed tool \
+             is unavailable."
+        }
+        Form::Mixed => {
+            " For a name you can see below, go straight to tool_describe. Never say that a listed tool is unavailable. Servers \
+             given only by a count have that many tools too: find those with this tool first."
+        }
+        Form::Groups | Form::None => {
+            " Search here first, before you use a more general tool in place of one of these or say that a capability is \
+             missing."
+        }
+    });
+    if form == Form::Groups {
+        text.push_str(" They belong to the servers below.");
+    }
+    if !listing.is_empty() {
+        text.push_str("\n\n");
+        text.push_str(listing);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caps_in_the_schemas_are_those_enforced() {
+        for (schema, cap) in [(SEARCH_SCHEMA, MAX_QUERIES), (DESCRIBE_SCHEMA, MAX_NAMES), (CALL_SCHEMA, MAX_CALLS)] {
+            assert!(schema.contains(&format!("\"maxItems\":{cap},")), "CONFIG-3: {cap}");
+            assert!(serde_json::from_str::<serde_json::Value>(schema).is_ok());
+        }
+    }
+
+    #[test]
+    fn the_description_ends_with_the_listing_and_holds_the_count() {
+        for form in [Form::Full, Form::Names, Form::Mixed, Form::Groups, Form::None] {
+            let text = search_description(42, form, "a (42 tools)");
+            assert!(text.starts_with("42 more tools are"), "ASSEMBLE-3: {form:?}");
+            assert!(text.ends_with("\n\na (42 tools)"), "LISTING-1: {form:?}");
+            let named = matches!(form, Form::Full | Form::Names | Form::Mixed);
+            assert_eq!(text.contains("straight to tool_describe"), named, "LISTING-7: {form:?}");
+            assert_eq!(text.contains("say that a capability is missing"), !named, "ASSEMBLE-4: {form:?}");
+        }
+        assert!(search_description(1, Form::None, "").starts_with("1 more tool is"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Why a query finds what it finds: terms, gate, floor, and every term's part of a score.
+
+use serde::Serialize;
+
+use super::query::Query;
+use super::search;
+use super::view::View;
+use super::{Catalog, ToolId};
+
+/// The account of one query.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The query.
+    pub query: String,
+    /// Its terms in order; a word that stands twice stands once here.
+    pub terms: Vec<TermWeight>,
+    /// The word that every match must hold: the rarest.
+    pub gate: Option<String>,
+    /// Fewest distinct terms that a match must hold, 0 where the floor does not apply.
+    pub floor: usize,
+    /// Deferred tools in scope.
+    pub documents: usize,
+    /// Tools that match, best first.
+    pub hits: Vec<Scored>,
+    /// The best of those that do not, whether offered as near answers or not.
+    pub near_misses: Vec<Scored>,
+}
+
+/// One term of the query.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TermWeight {
+    /// As the query has it.
+    pub word: String,
+    /// Its stem, which is what is looked up.
+    pub stem: String,
+    /// Tools that hold it.
+    pub df: usize,
+    /// Its weight.
+    pub idf: f64,
+}
+
+/// One tool and where its score comes from.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Scored {
+    /// Visible name.
+    pub name: String,
+    /// BM25 score.
+    pub score: f64,
+    /// Why it is here: `exact`, `match`, `near`, `gate`, `floor` or `rank`.
+    pub reason: &'static str,
+    /// Parts of the score, for the terms it holds.
+    pub parts: Vec<Part>,
+}
+
+/// A term's part of a score.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Part {
+    /// The term as the query has it.
+    pub word: String,
+    /// How often the tool holds it.
+    pub tf: u16,
+    /// The term's weight.
+    pub idf: f64,
+    /// Its share of the score, 0 to 1.
+    pub share: f64,
+}
+
+/// Explains a query in a scope.
+pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -> Explanation {
+    let query = Query::new(catalog, view, text);
+    let group = search::run(catalog, view, text, limit);
+    let gate = query.rarest();
+    let floor = query.floor();
+    let mut scored: Vec<(i64, ToolId, Vec<u16>)> = Vec::new();
+    let held: Vec<usize> = (0..query.terms.len()).filter(|at| query.terms[*at].df > 0).collect();
+    query.each_holder(&held, |id, frequencies| scored.push((query.score(id, frequencies), id, frequencies.to_vec())));
+    scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| catalog.tool(a.1).name.cmp(&catalog.tool(b.1).name)));
+
+    let blank = vec![0; query.terms.len()];
+    let hits = group.matches.iter().map(|id| {
+        let found = scored.iter().find(|(_, other, _)| other == id);
+        let (score, frequencies) = found.map_or((0, &blank), |(score, _, frequencies)| (*score, frequencies));
+        let passes = gate.is_some_and(|gate| frequencies[gate] > 0) && count(frequencies) >= floor;
+        scored_tool(&query, *id, score, frequencies, if passes { "match" } else { "exact" })
+    });
+    let hits: Vec<Scored> = hits.collect();
+    let misses = scored.iter().filter(|(_, id, _)| !group.matches.contains(id)).take(hits.len().max(5));
+    let near_misses = misses
+        .map(|(score, id, frequencies)| {
+            let reason = if group.near.iter().any(|near| near.id == *id) {
+                "near"
+            } else if gate.is_none_or(|gate| frequencies[gate] == 0) {
+                "gate"
+            } else if count(frequencies) < floor {
+                "floor"
+            } else {
+                "rank"
+            };
+            scored_tool(&query, *id, *score, frequencies, reason)
+        })
+        .collect();
+    Explanation {
+        query: text.to_owned(),
+        gate: gate.map(|at| query.terms[at].word.clone()),
+        floor,
+        documents: view.deferred_count,
+        hits,
+        near_misses,
+        terms: query
+            .terms
+            .iter()
+            .map(|term| TermWeight { word: term.word.clone(), stem: term.stem.clone(), df: term.df, idf: term.idf })
+            .collect(),
+    }
+}
+
+fn count(frequencies: &[u16]) -> usize {
+    frequencies.iter().filter(|frequency| **frequency > 0).count()
+}
+
+fn scored_tool(query: &Query<'_>, id: ToolId, score: i64, frequencies: &[u16], reason: &'static str) -> Scored {
+    let score = score as f64 / 1e9;
+    let length = query.length(id);
+    let times = |at: usize| query.sequence.iter().filter(|other| **other == at).count() as f64;
+    let parts = (0..query.terms.len())
+        .filter(|at| frequencies[*at] > 0)
+        .map(|at| Part {
+            word: query.terms[at].word.clone(),
+            tf: frequencies[at],
+            idf: query.terms[at].idf,
+            share: if score > 0.0 { times(at) * query.part(at, frequencies[at], length) / score } else { 0.0 },
+        })
+        .collect();
+    Scored { name: query.catalog.tool(id).name.to_string(), score, reason, parts }
+}

@@ -1,0 +1,47 @@
+//! Which tools may be deferred, by name: the core set and what the user keeps loaded.
+
+use super::pattern::Patterns;
+use super::settings::{CoreSet, DEFAULT_CORE, Enabled, ToolSearch};
+use super::source::Kind;
+
+/// Configuration made ready for a catalog.
+#[derive(Debug)]
+pub struct Policy {
+    /// Settings of assembly and search.
+    pub settings: ToolSearch,
+    core: Patterns,
+    keep: Patterns,
+}
+
+impl Policy {
+    /// Prepares settings and the core set.
+    pub fn new(settings: ToolSearch, core: &CoreSet) -> Self {
+        let base: Vec<&str> = match &core.replace {
+            Some(names) => names.iter().map(String::as_str).collect(),
+            None => DEFAULT_CORE.to_vec(),
+        };
+        let core = Patterns::new(base.into_iter().chain(core.extend.iter().map(String::as_str)));
+        let keep = Patterns::new(&settings.keep);
+        Self { settings, core, keep }
+    }
+
+    /// CORE-1: whether a visible name is in the core set.
+    pub fn is_core_name(&self, name: &str) -> bool {
+        self.core.matches(name)
+    }
+
+    /// CORE-1, CORE-2, CORE-3, CORE-5: whether a tool may be replaced by the bridge.
+    pub fn may_defer(&self, kind: Kind, name: &str, own_name: &str) -> bool {
+        self.settings.enabled != Enabled::Off
+            && matches!(kind, Kind::Mcp | Kind::Plugin)
+            && !self.core.matches(name)
+            && !self.keep.matches(name)
+            && !self.keep.matches(own_name)
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::new(ToolSearch::default(), &CoreSet::default())
+    }
+}

@@ -1,0 +1,223 @@
+//! A query made ready: its terms with their weights and postings in one view, and what a document scores.
+//!
+//! BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the idf of Lucene:
+//! `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`, `score = Σ idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length))`.
+
+use super::segment::{Postings, term_hash};
+use super::view::{Statistics, View};
+use super::{Catalog, ToolId, words};
+
+const K1: f64 = 1.5;
+const B: f64 = 0.75;
+
+/// SEARCH-10: of a query so many characters and distinct terms count.
+const MAX_CHARACTERS: usize = 1000;
+const MAX_TERMS: usize = 64;
+
+/// One distinct term of a query.
+pub(super) struct Term<'a> {
+    /// The word as the query has it, lower-cased.
+    pub word: String,
+    /// Its stem.
+    pub stem: String,
+    /// Deferred tools in scope that hold it.
+    pub df: usize,
+    /// Its weight.
+    pub idf: f64,
+    /// Postings a source of the catalog; empty where it is not held.
+    postings: Vec<Postings<'a>>,
+}
+
+/// A query's distinct terms in order of first appearance.
+pub(super) struct Query<'a> {
+    pub catalog: &'a Catalog,
+    pub view: &'a View,
+    pub terms: Vec<Term<'a>>,
+    /// Positions in `terms`, a word that stands twice standing twice.
+    pub sequence: Vec<usize>,
+    /// Whether some of the query did not count.
+    pub truncated: bool,
+    statistics: Statistics,
+}
+
+impl<'a> Query<'a> {
+    pub fn new(catalog: &'a Catalog, view: &'a View, text: &str) -> Self {
+        let (text, mut truncated) = match text.char_indices().nth(MAX_CHARACTERS) {
+            Some((end, _)) => (&text[..end], true),
+            None => (text, false),
+        };
+        let statistics = view.statistics(catalog);
+        let mut terms: Vec<Term<'a>> = Vec::new();
+        let mut sequence = Vec::new();
+        for word in content_words(text, |stem| holds(catalog, view, stem)) {
+            let stem = words::stem(&word);
+            let known = terms.iter().position(|term| term.stem == stem);
+            let at = match known {
+                Some(at) => at,
+                None if terms.len() == MAX_TERMS => {
+                    truncated = true;
+                    continue;
+                }
+                None => {
+                    terms.push(Term::new(catalog, view, statistics, &word, &stem));
+                    terms.len() - 1
+                }
+            };
+            sequence.push(at);
+        }
+        Self { catalog, view, terms, sequence, truncated, statistics }
+    }
+
+    /// SEARCH-4: the rarest term, the first of equals.
+    pub fn rarest(&self) -> Option<usize> {
+        (0..self.terms.len()).min_by_key(|at| self.terms[*at].df)
+    }
+
+    /// SEARCH-5: how many distinct terms a match must hold.
+    pub fn floor(&self) -> usize {
+        let answerable = self.terms.iter().filter(|term| term.df > 0).count();
+        if answerable >= 4 { answerable.div_ceil(2) } else { 0 }
+    }
+
+    /// The weight of a word in no document.
+    pub fn unknown_idf(&self) -> f64 {
+        idf(self.statistics.documents, 0)
+    }
+
+    /// Calls `each` with every deferred tool in scope that holds one of some terms, by id, and its frequency of every
+    /// term. Time is linear in the postings of those terms and logarithmic in those of the others.
+    pub fn each_holder(&self, of: &[usize], mut each: impl FnMut(ToolId, &[u16])) {
+        let mut frequencies = vec![0u16; self.terms.len()];
+        let mut cursors = vec![0usize; self.terms.len()];
+        let mut docs: Vec<u32> = Vec::new();
+        for source in (0..self.catalog.sources.len()).filter(|source| self.view.counts[*source] > 0) {
+            let holders: &[u32] = match of {
+                [one] => self.terms[*one].postings[source].docs,
+                _ => {
+                    docs.clear();
+                    of.iter().for_each(|term| docs.extend_from_slice(self.terms[*term].postings[source].docs));
+                    docs.sort_unstable();
+                    docs.dedup();
+                    &docs
+                }
+            };
+            let base = self.catalog.base(source);
+            cursors.fill(0);
+            for &doc in holders {
+                if !self.view.deferred.contains(base + doc) {
+                    continue;
+                }
+                for ((term, cursor), frequency) in self.terms.iter().zip(&mut cursors).zip(&mut frequencies) {
+                    let postings = &term.postings[source];
+                    *cursor += gallop(&postings.docs[*cursor..], doc);
+                    let held = postings.docs.get(*cursor) == Some(&doc);
+                    *frequency = if held { postings.frequencies[*cursor] } else { 0 };
+                }
+                each(base + doc, &frequencies);
+            }
+        }
+    }
+
+    /// One term's part of a document's score.
+    pub fn part(&self, term: usize, frequency: u16, length: f64) -> f64 {
+        if frequency == 0 {
+            return 0.0;
+        }
+        let tf = f64::from(frequency);
+        self.terms[term].idf * tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / self.statistics.mean_length))
+    }
+
+    /// A document's score: its terms summed in query order, rounded to 1e-9 and counted in that unit.
+    pub fn score(&self, id: ToolId, frequencies: &[u16]) -> i64 {
+        let length = self.length(id);
+        let score: f64 = self.sequence.iter().map(|term| self.part(*term, frequencies[*term], length)).sum();
+        (score * 1e9).round() as i64
+    }
+
+    /// A document's length in terms.
+    pub fn length(&self, id: ToolId) -> f64 {
+        let source = self.catalog.source_index(id);
+        let doc = id - self.catalog.base(source);
+        f64::from(self.catalog.sources[source].segment().lengths[doc as usize])
+    }
+}
+
+impl<'a> Term<'a> {
+    fn new(catalog: &'a Catalog, view: &'a View, statistics: Statistics, word: &str, stem: &str) -> Self {
+        let hash = term_hash(stem);
+        let mut df = 0;
+        let postings = (0..catalog.sources.len())
+            .map(|index| {
+                if view.counts[index] == 0 {
+                    return Postings::default();
+                }
+                let postings = catalog.sources[index].segment().postings(stem, hash);
+                df += count(catalog, view, index, postings);
+                postings
+            })
+            .collect();
+        Self { word: word.to_owned(), stem: stem.to_owned(), df, idf: idf(statistics.documents, df), postings }
+    }
+}
+
+fn count(catalog: &Catalog, view: &View, source: usize, postings: Postings<'_>) -> usize {
+    if view.is_whole(catalog, source) {
+        return postings.docs.len();
+    }
+    let base = catalog.base(source);
+    postings.docs.iter().filter(|doc| view.deferred.contains(base + **doc)).count()
+}
+
+fn holds(catalog: &Catalog, view: &View, stem: &str) -> bool {
+    let hash = term_hash(stem);
+    (0..catalog.sources.len()).any(|index| {
+        view.counts[index] > 0 && count(catalog, view, index, catalog.sources[index].segment().postings(stem, hash)) > 0
+    })
+}
+
+fn idf(documents: f64, df: usize) -> f64 {
+    let df = df as f64;
+    libm::log(1.0 + (documents - df + 0.5) / (df + 0.5))
+}
+
+/// The position of the first document not before `doc`, looked for in steps that double.
+fn gallop(docs: &[u32], doc: u32) -> usize {
+    let mut step = 1;
+    while step <= docs.len() && docs[step - 1] < doc {
+        step *= 2;
+    }
+    let from = step / 2;
+    from + docs[from..step.min(docs.len())].partition_point(|other| *other < doc)
+}
+
+/// The query's words without stop words, unless it has nothing else. An identifier in camelCase is one word where a
+/// document holds it so (`GitHub`), and its parts where only those are held (`createIssue`), as names are indexed.
+fn content_words(text: &str, held: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut all = Vec::new();
+    for run in text.split_whitespace() {
+        let mut joined = Vec::new();
+        words::each_word(run, |word| joined.push(word.to_owned()));
+        let mut parts = Vec::new();
+        words::each_identifier_word(run, |word| parts.push(word.to_owned()));
+        let split = parts.len() > joined.len()
+            && !joined.iter().all(|word| held(&words::stem(word)))
+            && parts.iter().all(|word| held(&words::stem(word)));
+        all.extend(if split { parts } else { joined });
+    }
+    let content: Vec<String> = all.iter().filter(|word| !words::is_stop_word(word)).cloned().collect();
+    if content.is_empty() { all } else { content }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gallop_finds_the_first_not_before() {
+        let docs: Vec<u32> = (0..100).map(|n| n * 3).collect();
+        for doc in 0..310 {
+            assert_eq!(gallop(&docs, doc), docs.partition_point(|d| *d < doc), "{doc}");
+        }
+        assert_eq!(gallop(&[], 5), 0);
+    }
+}

@@ -1,0 +1,229 @@
+//! A source's part of the search index: terms, postings and document lengths of its tools.
+//!
+//! Immutable and built once a source, so that catalogs share it and adding a source costs the others nothing.
+//! Document numbers are positions in the source's list of tools.
+
+use hashbrown::HashTable;
+use rustc_hash::FxHashMap;
+
+use super::pattern::content_hash;
+use super::source::{Kind, Source, Tool};
+use super::words;
+
+/// Postings of one term, by ascending document.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Postings<'a> {
+    /// Documents that hold the term.
+    pub docs: &'a [u32],
+    /// How often each holds it, saturating.
+    pub frequencies: &'a [u16],
+}
+
+/// The index of one source.
+#[derive(Default)]
+pub struct Segment {
+    terms: HashTable<u32>,
+    /// All terms behind each other, and where each ends.
+    text: String,
+    ends: Vec<u32>,
+    /// Where the postings of each term end.
+    posting_ends: Vec<u32>,
+    docs: Vec<u32>,
+    frequencies: Vec<u16>,
+    /// Length of each document in terms.
+    pub lengths: Vec<u32>,
+}
+
+impl Segment {
+    /// Indexes a source's tools.
+    pub fn build(source: &Source) -> Self {
+        let mut builder = Builder::default();
+        for tool in &source.tools {
+            document(source, tool, &mut builder);
+            builder.end_document();
+        }
+        builder.finish()
+    }
+
+    /// The postings of a stemmed term.
+    pub fn postings(&self, term: &str, hash: u64) -> Postings<'_> {
+        let Some(&id) = self.terms.find(hash, |&id| self.term(id) == term) else { return Postings::default() };
+        let range = start(&self.posting_ends, id)..self.posting_ends[id as usize] as usize;
+        Postings { docs: &self.docs[range.clone()], frequencies: &self.frequencies[range] }
+    }
+
+    fn term(&self, id: u32) -> &str {
+        &self.text[start(&self.ends, id)..self.ends[id as usize] as usize]
+    }
+}
+
+/// The hash under which segments find a term.
+pub fn term_hash(term: &str) -> u64 {
+    content_hash(&term)
+}
+
+fn start(ends: &[u32], id: u32) -> usize {
+    if id == 0 { 0 } else { ends[id as usize - 1] as usize }
+}
+
+/// SEARCH-1: the words of the name, the source's label if the name does not hold it, description, parameter names.
+fn document(source: &Source, tool: &Tool, out: &mut Builder) {
+    let label = &source.info.name;
+    let named = tool.name.strip_prefix("mcp__").or_else(|| tool.name.strip_prefix("mcp_"));
+    let prefixed = named.is_some() && source.info.kind == Kind::Mcp;
+    let kept = tool.tool.starts_with("mcp_");
+    if prefixed && !kept {
+        // The visible name is made of these two; it may be cut or carry a hash, they do not.
+        words::each_identifier_word(label, |word| out.add(word));
+        words::each_identifier_word(&tool.tool, |word| out.add(word));
+    } else {
+        let name = if kept { tool.tool[4..].trim_start_matches('_') } else { &tool.tool };
+        words::each_identifier_word(name, |word| out.add(word));
+        let held = folded_words(name).windows_of(&folded_words(label));
+        if !held {
+            words::each_identifier_word(label, |word| out.add(word));
+        }
+    }
+    words::each_word(&tool.description(), |word| out.add(word));
+    for name in tool.parameters().names {
+        words::each_identifier_word(&name, |word| out.add(word));
+    }
+}
+
+/// The words of an identifier, for asking whether one holds another.
+struct Words(Vec<String>);
+
+fn folded_words(identifier: &str) -> Words {
+    let mut words = Vec::new();
+    words::each_identifier_word(identifier, |word| words.push(word.to_owned()));
+    Words(words)
+}
+
+impl Words {
+    fn windows_of(&self, part: &Self) -> bool {
+        part.0.is_empty() || self.0.windows(part.0.len()).any(|window| window == part.0)
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    segment: Segment,
+    /// Words as written to their term: each is stemmed once.
+    known: FxHashMap<Box<str>, u32>,
+    current: Vec<u32>,
+    /// (term, frequency) of all documents, and where each document's end.
+    pairs: Vec<(u32, u16)>,
+    pair_ends: Vec<usize>,
+}
+
+impl Builder {
+    fn add(&mut self, word: &str) {
+        let id = match self.known.get(word) {
+            Some(&id) => id,
+            None => {
+                let id = self.intern(&words::stem(word));
+                self.known.insert(word.into(), id);
+                id
+            }
+        };
+        self.current.push(id);
+    }
+
+    fn intern(&mut self, term: &str) -> u32 {
+        let Segment { terms, text, ends, .. } = &mut self.segment;
+        let slice = |id: u32| start(ends, id)..ends[id as usize] as usize;
+        let hash = term_hash(term);
+        if let Some(&id) = terms.find(hash, |&id| &text[slice(id)] == term) {
+            return id;
+        }
+        let id = ends.len() as u32;
+        terms.insert_unique(hash, id, |&id| term_hash(&text[slice(id)]));
+        text.push_str(term);
+        ends.push(text.len() as u32);
+        id
+    }
+
+    fn end_document(&mut self) {
+        self.segment.lengths.push(self.current.len() as u32);
+        self.current.sort_unstable();
+        for same in self.current.chunk_by(|a, b| a == b) {
+            self.pairs.push((same[0], u16::try_from(same.len()).unwrap_or(u16::MAX)));
+        }
+        self.pair_ends.push(self.pairs.len());
+        self.current.clear();
+    }
+
+    /// Counting sort of the pairs by term; documents stay in ascending order within one.
+    fn finish(mut self) -> Segment {
+        let terms = self.segment.ends.len();
+        let mut ends = vec![0u32; terms];
+        for (term, _) in &self.pairs {
+            ends[*term as usize] += 1;
+        }
+        let mut total = 0;
+        for end in &mut ends {
+            total += std::mem::replace(end, total);
+        }
+        let mut docs = vec![0u32; self.pairs.len()];
+        let mut frequencies = vec![0u16; self.pairs.len()];
+        let mut from = 0;
+        for (doc, &to) in self.pair_ends.iter().enumerate() {
+            for &(term, frequency) in &self.pairs[from..to] {
+                let at = ends[term as usize] as usize;
+                ends[term as usize] += 1;
+                docs[at] = doc as u32;
+                frequencies[at] = frequency;
+            }
+            from = to;
+        }
+        let Segment { text, ends: term_ends, lengths, .. } = &mut self.segment;
+        text.shrink_to_fit();
+        term_ends.shrink_to_fit();
+        lengths.shrink_to_fit();
+        Segment { posting_ends: ends, docs, frequencies, ..self.segment }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::catalog::source::{Origin, SourceInfo};
+
+    fn source(label: &str, kind: Kind, definition: &str) -> Source {
+        let text: Arc<str> = definition.into();
+        Source::read(SourceInfo::new(label, kind, Origin::Connection), &text, [&*text]).0
+    }
+
+    fn frequency(source: &Source, word: &str) -> u16 {
+        let stem = words::stem(word);
+        source.segment().postings(&stem, term_hash(&stem)).frequencies.first().copied().unwrap_or(0)
+    }
+
+    #[test]
+    fn search_1_document() {
+        let json = r#"{"name":"createIssue","description":"Opens issues.","inputSchema":{"properties":{"teamId":{}}}}"#;
+        let mcp = source("linear", Kind::Mcp, json);
+        for (word, want) in [("linear", 1), ("create", 1), ("issue", 2), ("open", 1), ("team", 1), ("id", 1), ("mcp", 0)] {
+            assert_eq!(frequency(&mcp, word), want, "SEARCH-1: {word}");
+        }
+        assert_eq!(mcp.segment().lengths, [7]);
+        let plugin = source("linear", Kind::Plugin, r#"{"name":"linear_create"}"#);
+        assert_eq!(frequency(&plugin, "linear"), 1, "SEARCH-1: the label only if the name does not hold it");
+        let plugin = source("linear", Kind::Plugin, r#"{"name":"linearity"}"#);
+        assert_eq!(frequency(&plugin, "linear"), 2, "SEARCH-1: held by words, not by letters");
+        let kept = source("linear", Kind::Mcp, r#"{"name":"mcp_linear_create"}"#);
+        assert_eq!((frequency(&kept, "linear"), frequency(&kept, "mcp")), (1, 0));
+    }
+
+    #[test]
+    fn postings_are_in_order_of_documents() {
+        let text: Arc<str> = r#"[{"name":"a"},{"name":"b"},{"name":"a_b_a"}]"#.into();
+        let entries: Vec<&serde_json::value::RawValue> = serde_json::from_str(&text).unwrap();
+        let info = SourceInfo::new("s", Kind::Plugin, Origin::Connection);
+        let (source, _) = Source::read(info, &text, entries.iter().map(|e| e.get()));
+        let postings = source.segment().postings("a", term_hash("a"));
+        assert_eq!((postings.docs, postings.frequencies), (&[0, 2][..], &[1, 2][..]));
+    }
+}

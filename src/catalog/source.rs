@@ -1,0 +1,356 @@
+//! A source of tools and its tools, as they were registered: immutable, shared by every catalog that holds it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::definition::{Definition, Format, Parameters};
+use super::json_text::{decode_string, offset_in};
+use super::listing::{Block, Line};
+use super::names::{self, Naming};
+use super::render;
+use super::segment::Segment;
+use super::tokens::Quarters;
+
+/// What kind of source it is; the order is that of visible tools and of who wins a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The host's own tools: never deferred.
+    Core,
+    /// A plugin of the host.
+    Plugin,
+    /// An MCP server.
+    Mcp,
+    /// The gateway's remote tools.
+    Connectors,
+    /// Not said: its tools stay visible.
+    Unknown,
+}
+
+impl Kind {
+    /// As the wire spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Plugin => "plugin",
+            Self::Mcp => "mcp",
+            Self::Connectors => "connectors",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// How such a source's tools are named unless it says otherwise.
+    pub fn default_naming(self) -> Naming {
+        if self == Self::Mcp { Naming::Prefixed } else { Naming::AsIs }
+    }
+}
+
+/// Where a source was registered, the nearest first: of two sources of one name the nearer wins whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Origin {
+    /// Inline in the request.
+    Inline,
+    /// `registry/register` of this connection.
+    Connection,
+    /// An attached MCP server.
+    Server,
+    /// A registry file of the workspace.
+    Workspace,
+    /// A registry file of the user.
+    User,
+    /// `--registry`.
+    Flag,
+}
+
+impl Origin {
+    /// As `registry/list` spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inline | Self::Connection => "connection",
+            Self::Server => "server",
+            Self::Workspace | Self::User | Self::Flag => "file",
+        }
+    }
+}
+
+/// What a registration says about a source beside its tools.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SourceInfo {
+    /// Name, which is also the label that readers see.
+    pub name: String,
+    /// Kind.
+    pub kind: Kind,
+    /// Naming of its tools.
+    pub naming: Naming,
+    /// Whether its tools may run beside others (PLAN-1).
+    pub parallel: bool,
+    /// Where it was registered.
+    pub origin: Origin,
+}
+
+impl SourceInfo {
+    /// A source named by default for its kind.
+    pub fn new(name: impl Into<String>, kind: Kind, origin: Origin) -> Self {
+        Self { name: name.into(), kind, naming: kind.default_naming(), parallel: false, origin }
+    }
+
+    /// `mcp-<name>` for an MCP server, `<name>` otherwise; a source of unknown kind belongs to none.
+    pub fn toolset(&self) -> Cow<'_, str> {
+        match self.kind {
+            Kind::Mcp => Cow::Owned(format!("mcp-{}", self.name)),
+            Kind::Unknown => Cow::Borrowed(""),
+            _ => Cow::Borrowed(&self.name),
+        }
+    }
+}
+
+/// One registered tool. Its text is a slice of what was registered.
+pub struct Tool {
+    /// The name the model sees.
+    pub name: Box<str>,
+    /// The name its source gave it.
+    pub tool: Box<str>,
+    text: Arc<str>,
+    raw: Range<u32>,
+    description: Range<u32>,
+    schema: Range<u32>,
+    /// The shape it came in; `None` where no schema tells.
+    pub format: Option<Format>,
+    /// Estimates of the rendered definition a format, in quarters plus one; 0 is not yet known.
+    quarters: [AtomicU32; 4],
+    line: OnceLock<Arc<Line>>,
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool").field("name", &self.name).field("raw", &self.raw()).finish()
+    }
+}
+
+impl Tool {
+    fn slice(&self, range: &Range<u32>) -> &str {
+        &self.text[range.start as usize..range.end as usize]
+    }
+
+    /// The definition's JSON as it was registered.
+    pub fn raw(&self) -> &str {
+        self.slice(&self.raw)
+    }
+
+    /// The description's text, empty where there is none.
+    pub fn description(&self) -> Cow<'_, str> {
+        decode_string(self.slice(&self.description)).unwrap_or_default()
+    }
+
+    /// The description's JSON, empty where there is none.
+    pub fn description_json(&self) -> &str {
+        self.slice(&self.description)
+    }
+
+    /// The schema's JSON as it was registered, if there is one.
+    pub fn schema(&self) -> Option<&str> {
+        Some(self.slice(&self.schema)).filter(|schema| !schema.is_empty())
+    }
+
+    /// Names of its parameters and of those required.
+    pub fn parameters(&self) -> Parameters<'_> {
+        self.schema().map(Parameters::read).unwrap_or_default()
+    }
+
+    /// Its line in the listing.
+    pub fn line(&self) -> &Arc<Line> {
+        self.line.get_or_init(|| Arc::new(Line::new(&self.name, &self.description())))
+    }
+
+    /// The estimate of the definition in a format, as compact JSON.
+    pub fn quarters(&self, format: Format) -> Quarters {
+        let slot = &self.quarters[format as usize];
+        match slot.load(Ordering::Relaxed) {
+            0 => {
+                let mut out = String::new();
+                render::push_tool(self, format, &mut out);
+                let quarters = Quarters::of(&out);
+                // Two threads may both compute it; they store the same.
+                slot.store(u32::try_from(quarters.0 + 1).unwrap_or(u32::MAX), Ordering::Relaxed);
+                quarters
+            }
+            known => Quarters(u64::from(known) - 1),
+        }
+    }
+}
+
+/// A source and its tools.
+pub struct Source {
+    /// What was said about it.
+    pub info: SourceInfo,
+    /// Its toolset's name.
+    pub toolset: Box<str>,
+    /// Its tools, as its definition lists them.
+    pub tools: Vec<Arc<Tool>>,
+    block: OnceLock<Arc<Block>>,
+    segment: OnceLock<Segment>,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("info", &self.info).field("tools", &self.tools.len()).finish()
+    }
+}
+
+/// Something about one entry of a source's tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Position in the source's list of tools.
+    pub index: usize,
+    /// Byte offset of the entry in the text.
+    pub offset: usize,
+    /// Its name, as far as it has one.
+    pub name: String,
+    /// Whether the tool was refused; otherwise it is served and this is a warning.
+    pub refused: bool,
+    /// Stable name of the kind of problem.
+    pub code: &'static str,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl Source {
+    /// Reads a source's tools: `entries` are slices of `text`. A tool is refused only for its name; the others are served.
+    pub fn read<'a>(
+        info: SourceInfo,
+        text: &'a Arc<str>,
+        entries: impl IntoIterator<Item = &'a str>,
+    ) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut tools = Vec::new();
+        let mut seen = rustc_hash::FxHashSet::default();
+        for (index, entry) in entries.into_iter().enumerate() {
+            let definition = Definition::read(entry);
+            let mut problem = |name: &str, refused, code, message: String| {
+                let offset = offset_in(text, entry);
+                problems.push(Problem { index, offset, name: name.to_owned(), refused, code, message });
+            };
+            let name = definition.name.as_deref().unwrap_or_default();
+            if name.trim().is_empty() {
+                let message = "the tool has no name: give it a `name` that is a string and not blank".to_owned();
+                problem(name, true, "tool-unnamed", message);
+                continue;
+            }
+            if names::is_bridge(name) {
+                let message = format!("`{name}` is reserved for the bridge: rename the tool");
+                problem(name, true, "tool-reserved-name", message);
+                continue;
+            }
+            let visible = names::visible(&info.name, name, info.naming, info.origin == Origin::Server);
+            if !seen.insert(visible.clone()) {
+                let message = format!("the source already has a tool that is shown as `{visible}`: rename one of them");
+                problem(name, true, "tool-name-taken", message);
+                continue;
+            }
+            match definition.schema {
+                None => {
+                    let message = format!("`{name}` has no parameter schema: its calls go through unchecked");
+                    problem(name, false, "tool-no-schema", message);
+                }
+                Some(schema) if !schema.starts_with('{') => {
+                    let message = format!("the schema of `{name}` is no object: its calls go through unchecked");
+                    problem(name, false, "tool-bad-schema", message);
+                }
+                Some(_) => {}
+            }
+            let range = |slice: &str| {
+                let start = offset_in(text, slice);
+                start as u32..(start + slice.len()) as u32
+            };
+            tools.push(Arc::new(Tool {
+                name: visible.into(),
+                tool: name.into(),
+                raw: range(entry),
+                description: definition.description.map_or(0..0, range),
+                schema: definition.schema.map_or(0..0, range),
+                format: definition.format,
+                quarters: Default::default(),
+                line: OnceLock::new(),
+                text: text.clone(),
+            }));
+        }
+        (Self::of(info, tools), problems)
+    }
+
+    /// A source of tools that exist already.
+    pub fn of(info: SourceInfo, tools: Vec<Arc<Tool>>) -> Self {
+        let toolset = info.toolset().into();
+        Self { info, toolset, tools, block: OnceLock::new(), segment: OnceLock::new() }
+    }
+
+    /// The listing block of all its tools.
+    pub fn block(&self) -> &Arc<Block> {
+        self.block.get_or_init(|| Arc::new(self.block_of(self.tools.iter().map(|tool| &**tool))))
+    }
+
+    /// The listing block of some of its tools.
+    pub fn block_of<'a>(&self, tools: impl Iterator<Item = &'a Tool>) -> Block {
+        Block::of_lines(&self.info.name, tools.map(|tool| tool.line().clone()))
+    }
+
+    /// Its part of the search index.
+    pub fn segment(&self) -> &Segment {
+        self.segment.get_or_init(|| Segment::build(self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(entries: &[&str]) -> (Source, Vec<Problem>) {
+        let text: Arc<str> = format!("[{}]", entries.join(",")).into();
+        let parsed: Vec<&serde_json::value::RawValue> = serde_json::from_str(&text).unwrap();
+        let info = SourceInfo::new("s", Kind::Mcp, Origin::Connection);
+        Source::read(info, &text, parsed.iter().map(|entry| entry.get()))
+    }
+
+    #[test]
+    fn a_bad_tool_is_refused_and_the_others_are_served() {
+        let (source, problems) = read(&[
+            r#"{"name":"good","inputSchema":{}}"#,
+            "42",
+            r#"{"name":" ","inputSchema":{}}"#,
+            r#"{"name":"tool_call","inputSchema":{}}"#,
+            r#"{"name":"good","inputSchema":{}}"#,
+            r#"{"name":"also good"}"#,
+            r#"{"name":"x","inputSchema":[]}"#,
+        ]);
+        assert_eq!(source.tools.iter().map(|t| &*t.tool).collect::<Vec<_>>(), ["good", "also good", "x"]);
+        let seen: Vec<_> = problems.iter().map(|p| (p.index, p.refused, p.code)).collect();
+        assert_eq!(
+            seen,
+            [
+                (1, true, "tool-unnamed"),
+                (2, true, "tool-unnamed"),
+                (3, true, "tool-reserved-name"),
+                (4, true, "tool-name-taken"),
+                (5, false, "tool-no-schema"),
+                (6, false, "tool-bad-schema"),
+            ]
+        );
+        assert_eq!(problems[0].offset, 34);
+    }
+
+    #[test]
+    fn parts_are_slices_of_the_text() {
+        let (source, _) = read(&[r#"{"name":"a","description":"one\ntwo","inputSchema":{ "type" : "object" }}"#]);
+        let tool = &source.tools[0];
+        assert_eq!(&*tool.name, "mcp__s__a");
+        assert_eq!(tool.description(), "one\ntwo");
+        assert_eq!(tool.schema(), Some(r#"{ "type" : "object" }"#));
+        let quarters = Quarters::of(r#"{"name":"mcp__s__a","description":"one\ntwo","inputSchema":{"type":"object"}}"#);
+        assert_eq!(tool.quarters(Format::Mcp), quarters);
+        assert_eq!(tool.quarters(Format::Mcp), quarters);
+    }
+}

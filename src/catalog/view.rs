@@ -1,0 +1,127 @@
+//! What one scope sees of a catalog: which tools are deferred, which stay visible.
+
+use std::sync::{Arc, OnceLock};
+
+use super::bits::Bits;
+use super::listing::Block;
+use super::scope::Scope;
+use super::source::Tool;
+use super::{Catalog, ToolId};
+
+/// A scope applied to a catalog. Valid for that catalog only.
+pub struct View {
+    /// The scope it is made from.
+    pub scope: Scope,
+    /// Deferred tools.
+    pub deferred: Bits,
+    /// Number of deferred tools.
+    pub deferred_count: usize,
+    /// Visible tools in the order of ASSEMBLE-3.
+    pub visible: Vec<ToolId>,
+    /// Number of deferred tools of each source of the catalog.
+    pub counts: Vec<u32>,
+    statistics: OnceLock<Statistics>,
+    blocks: OnceLock<Vec<Arc<Block>>>,
+}
+
+/// What BM25 needs of the collection, over the deferred tools in scope.
+#[derive(Debug, Clone, Copy)]
+pub struct Statistics {
+    /// Number of documents.
+    pub documents: f64,
+    /// Mean length of a document in terms.
+    pub mean_length: f64,
+}
+
+impl View {
+    pub(super) fn new(catalog: &Catalog, scope: Scope) -> Self {
+        let mut deferred = Bits::new(catalog.len());
+        let mut counts = vec![0; catalog.sources.len()];
+        let mut by_source = Vec::new();
+        let mut granted = Bits::new(catalog.len());
+        for (index, source) in catalog.sources.iter().enumerate() {
+            if !scope.grants_toolset(&source.toolset, &source.info.name) {
+                continue;
+            }
+            for (id, tool) in catalog.tools_of(index) {
+                if catalog.is_refused(id) || (scope.names_tools() && !scope.grants_tool(&tool.name)) {
+                    continue;
+                }
+                if catalog.policy.may_defer(source.info.kind, &tool.name, &tool.tool) {
+                    deferred.insert(id);
+                    counts[index] += 1;
+                } else {
+                    granted.insert(id);
+                    by_source.push(id);
+                }
+            }
+        }
+        let inline = |id: &ToolId| catalog.inline.contains(id);
+        let mut visible: Vec<ToolId> = catalog.inline.iter().copied().filter(|id| granted.contains(*id)).collect();
+        if catalog.inline.is_empty() {
+            visible = by_source;
+        } else {
+            visible.extend(by_source.into_iter().filter(|id| !inline(id)));
+        }
+        let deferred_count = counts.iter().sum::<u32>() as usize;
+        Self {
+            scope,
+            deferred,
+            deferred_count,
+            visible,
+            counts,
+            statistics: OnceLock::new(),
+            blocks: OnceLock::new(),
+        }
+    }
+
+    /// Whether every tool of a source is deferred.
+    pub fn is_whole(&self, catalog: &Catalog, source: usize) -> bool {
+        self.counts[source] as usize == catalog.sources[source].tools.len()
+    }
+
+    /// Deferred tools of a source.
+    pub fn deferred_of<'a>(
+        &'a self,
+        catalog: &'a Catalog,
+        source: usize,
+    ) -> impl Iterator<Item = (ToolId, &'a Arc<Tool>)> {
+        catalog.tools_of(source).filter(|(id, _)| self.deferred.contains(*id))
+    }
+
+    /// Number of documents and their mean length.
+    pub fn statistics(&self, catalog: &Catalog) -> Statistics {
+        *self.statistics.get_or_init(|| {
+            let mut total = 0u64;
+            for (index, source) in catalog.sources.iter().enumerate().filter(|(index, _)| self.counts[*index] > 0) {
+                let base = catalog.base(index);
+                let lengths = source.segment().lengths.iter().enumerate();
+                total += lengths
+                    .filter(|(doc, _)| self.deferred.contains(base + *doc as u32))
+                    .map(|(_, length)| u64::from(*length))
+                    .sum::<u64>();
+            }
+            let documents = self.deferred_count as f64;
+            Statistics { documents, mean_length: (total as f64 / documents.max(1.0)).max(1.0) }
+        })
+    }
+
+    /// The listing blocks of the sources with deferred tools, sorted by label.
+    pub fn blocks(&self, catalog: &Catalog) -> &[Arc<Block>] {
+        self.blocks.get_or_init(|| {
+            let mut with_tools: Vec<usize> = (0..self.counts.len()).filter(|index| self.counts[*index] > 0).collect();
+            with_tools.sort_by(|a, b| catalog.sources[*a].info.name.cmp(&catalog.sources[*b].info.name));
+            with_tools
+                .into_iter()
+                .map(|index| {
+                    let source = &catalog.sources[index];
+                    if self.is_whole(catalog, index) {
+                        source.block().clone()
+                    } else {
+                        Arc::new(source.block_of(self.deferred_of(catalog, index).map(|(_, tool)| &**tool)))
+                    }
+                })
+                .collect()
+        })
+    }
+}
