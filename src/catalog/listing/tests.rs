@@ -144,6 +144,8 @@ fn degradation() {
     let four = [("alpha-alpha", 1), ("beta-beta", 9), ("gamma-gamma", 5), ("zeta-zeta", 2)];
     let four = four.map(|(label, tools)| server(label, tools, "Reads."));
     let twins = [server("first-of-twins", 9, "Reads."), server("other-of-twins", 9, "Reads.")];
+    // Six tokens both, though not of the same length.
+    let close = [server("a", 1, "Read"), server("b", 1, "Reads")];
 
     let cases: Vec<(&str, &[Block], u64, Form, &str)> = vec![
         ("LISTING-4: full", &all, cost(&[(&big, F), (&mid, F), (&small, F)]), Form::Full, "FFF"),
@@ -188,6 +190,7 @@ fn degradation() {
         ),
         ("LISTING-5: full size rules the texts", &pair, cost(&[(&big, F), (&wordy, N)]), Form::Names, "FN"),
         ("LISTING-5: ties by label, texts", &twins, cost(&[(&twins[0], N), (&twins[1], F)]), Form::Names, "NF"),
+        ("LISTING-5: a tie is one of tokens", &close, cost(&[(&close[0], N), (&close[1], F)]), Form::Names, "NF"),
         ("LISTING-5: ties by label, collapse", &twins, cost(&[(&twins[0], C), (&twins[1], N)]), Form::Mixed, "CN"),
         ("LISTING-5: ties by label, labels", &twins, estimate("first-of-twins\nand 1 more"), Form::Groups, "L-"),
         ("LISTING-5: ties by label, one label", &twins, estimate("first-of-twins"), Form::Groups, "L-"),
