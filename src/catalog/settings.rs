@@ -72,9 +72,40 @@ pub struct CoreSet {
     pub extend: Vec<String>,
 }
 
-/// CORE-1: the core set unless configuration replaces it.
-pub const DEFAULT_CORE: &[&str] = &[
-    "terminal", "process", "read_file", "write_file", "patch", "search_files", "todo", "memory", "browser_*", "web_search",
-    "web_extract", "vision_analyze", "image_generate", "text_to_speech", "skills_list", "skill_view", "skill_manage",
-    "clarify", "execute_code", "delegate_task", "session_search", "send_message", "manage_connections",
+/// The core set where configuration does not replace it, as names and globs (CORE-1).
+pub const DEFAULT_CORE: [&str; 23] = [
+    "terminal",
+    "process",
+    "read_file",
+    "write_file",
+    "patch",
+    "search_files",
+    "todo",
+    "memory",
+    "browser_*",
+    "web_search",
+    "web_extract",
+    "vision_analyze",
+    "image_generate",
+    "text_to_speech",
+    "skills_list",
+    "skill_view",
+    "skill_manage",
+    "clarify",
+    "execute_code",
+    "delegate_task",
+    "session_search",
+    "send_message",
+    "manage_connections",
 ];
+
+impl CoreSet {
+    /// Names and globs in effect: the default set or what replaces it, then what extends it.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        let (replaced, default) = match &self.replace {
+            Some(names) => (names.as_slice(), [].as_slice()),
+            None => ([].as_slice(), DEFAULT_CORE.as_slice()),
+        };
+        default.iter().copied().chain(replaced.iter().chain(&self.extend).map(String::as_str))
+    }
+}

@@ -1,0 +1,70 @@
+//! The keys that configuration knows, and which of them a mistyped one may have meant.
+
+/// Every section by its dotted path, with the keys in it. What is no section itself is a setting.
+pub const SECTIONS: [(&str, &[&str]); 5] = [
+    ("", &["tools", "core", "watch", "max_message_bytes", "mcpServers", "trusted_workspaces"]),
+    ("tools", &["tool_search", "connectors"]),
+    (
+        "tools.tool_search",
+        &[
+            "enabled",
+            "threshold_pct",
+            "search_default_limit",
+            "max_search_limit",
+            "listing",
+            "listing_max_tokens",
+            "keep",
+            "near",
+        ],
+    ),
+    ("tools.connectors", &["enabled", "gateway_url", "token_file"]),
+    ("core", &["replace", "extend"]),
+];
+
+/// What a workspace sets only once it is trusted: each could run, send or hide something.
+pub const NEED_TRUST: [&str; 5] =
+    ["tools.connectors.gateway_url", "tools.connectors.token_file", "core", "watch", "mcpServers"];
+
+/// Dotted path of `key` inside the section `parent`.
+pub fn join(parent: &str, key: &str) -> String {
+    if parent.is_empty() { key.to_owned() } else { format!("{parent}.{key}") }
+}
+
+/// The keys of a section, none where `path` is no section.
+pub fn keys_of(path: &str) -> &'static [&'static str] {
+    SECTIONS.iter().find(|(section, _)| *section == path).map_or(&[], |(_, keys)| keys)
+}
+
+/// Dotted paths of all settings, in the order of the reference.
+pub fn settings() -> impl Iterator<Item = String> {
+    let all = SECTIONS.iter().flat_map(|(section, keys)| keys.iter().map(|key| join(section, key)));
+    all.filter(|path| keys_of(path).is_empty())
+}
+
+/// The section other than `path` that knows `key`.
+pub fn section_knowing(path: &str, key: &str) -> Option<&'static str> {
+    SECTIONS.iter().find(|(section, keys)| *section != path && keys.contains(&key)).map(|(section, _)| *section)
+}
+
+/// The key of the section `path` that is nearest to `key` by edit distance, the first of equals.
+pub fn nearest(path: &str, key: &str) -> Option<&'static str> {
+    // What lies beyond the longest key adds the same to every distance.
+    let key: String = key.chars().take(64).collect::<String>().to_lowercase();
+    keys_of(path).iter().copied().min_by_key(|known| edit_distance(&key, &known.to_lowercase()))
+}
+
+/// Levenshtein's distance: insertions, deletions and substitutions of single characters.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (at, from) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        let mut beside = at + 1;
+        for (cell, to) in row.iter_mut().skip(1).zip(&right) {
+            let cost = (diagonal + usize::from(from != *to)).min(*cell + 1).min(beside + 1);
+            diagonal = std::mem::replace(cell, cost);
+            beside = cost;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
