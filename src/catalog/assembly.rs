@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::definition::Format;
@@ -24,10 +25,10 @@ pub(super) struct Request {
 }
 
 /// The tool array and what is said about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Assembly {
     /// The array as JSON.
-    pub tools: Box<str>,
+    pub tools: Box<RawValue>,
     /// Whether the bridge stands in.
     pub activated: bool,
     /// 0 pass-through, 1 tools named in the listing, 2 none named.
@@ -65,14 +66,24 @@ pub fn budget(settings: &ToolSearch, context_length: Option<f64>) -> u64 {
 
 /// ASSEMBLE: the array for a scope. Kept by what it depends on.
 pub fn assemble(catalog: &Catalog, scope: &Scope, context_length: Option<f64>, format: Format) -> Arc<Assembly> {
-    let budget = budget(&catalog.policy.settings, context_length);
-    let request = Request { grant: scope.grant().clone(), budget, format };
-    let kept = catalog.assemblies.lock().unwrap_or_else(PoisonError::into_inner).get(&request).cloned();
-    kept.unwrap_or_else(|| {
-        let made = Arc::new(make(catalog, &catalog.view(scope), budget, format));
+    kept(catalog, scope, context_length, format).unwrap_or_else(|| {
+        let request = Request::new(catalog, scope, context_length, format);
+        let made = Arc::new(make(catalog, &catalog.view(scope), request.budget, format));
         keep(&catalog.assemblies, request, made.clone());
         made
     })
+}
+
+/// The same if it was made before; then it costs the same whatever the number of tools.
+pub fn kept(catalog: &Catalog, scope: &Scope, context_length: Option<f64>, format: Format) -> Option<Arc<Assembly>> {
+    let request = Request::new(catalog, scope, context_length, format);
+    catalog.assemblies.lock().unwrap_or_else(PoisonError::into_inner).get(&request).cloned()
+}
+
+impl Request {
+    fn new(catalog: &Catalog, scope: &Scope, context_length: Option<f64>, format: Format) -> Self {
+        Self { grant: scope.grant().clone(), budget: budget(&catalog.policy.settings, context_length), format }
+    }
 }
 
 fn make(catalog: &Catalog, view: &View, budget: u64, format: Format) -> Assembly {
@@ -121,7 +132,8 @@ fn make(catalog: &Catalog, view: &View, budget: u64, format: Format) -> Assembly
         tokens_before: (visible + deferred + around).tokens(),
         tokens_after: Quarters::of(&tools).tokens(),
         etag: etag(&tools),
-        tools: tools.into(),
+        // It is made of JSON that was read, and of JSON that was written here.
+        tools: RawValue::from_string(tools).unwrap_or_default(),
     }
 }
 

@@ -4,13 +4,6 @@ use super::definition::Format;
 use super::listing::Form;
 use super::render::push_new;
 
-/// SEARCH-10, DESCRIBE-1, CALL-1: most queries, names and calls of one bridge call. Safety limits, no settings.
-pub const MAX_QUERIES: usize = 7;
-/// Most names of one `tool_describe`.
-pub const MAX_NAMES: usize = 10;
-/// Most entries of one `tool_call`.
-pub const MAX_CALLS: usize = 10;
-
 const SEARCH_SCHEMA: &str = r#"{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":7,"description":"One query per capability: the service's name plus action and object, e.g. \"github create issue\""},"limit":{"type":"integer","minimum":1,"description":"Most matches per query"}},"required":["queries"]}"#;
 
 const DESCRIBE: &str = "Load the parameter schemas of deferred tools by name, all you need in one call.";
@@ -34,7 +27,9 @@ pub fn search_description(deferred: usize, form: Form, listing: &str) -> String 
     let tools = if deferred == 1 { "1 more tool is" } else { "more tools are" };
     let mut text = if deferred == 1 { String::new() } else { format!("{deferred} ") };
     text.push_str(tools);
-    text.push_str(" available but not loaded. Find them here, load schemas with tool_describe, run them with tool_call.");
+    text.push_str(
+        " available but not loaded. Find them here, load schemas with tool_describe, run them with tool_call.",
+    );
     text.push_str(match form {
         Form::Full | Form::Names => {
             " All of them are listed below: for a name you can see, go straight to tool_describe. Never say that a listed tool \
@@ -62,6 +57,8 @@ pub fn search_description(deferred: usize, form: Form, listing: &str) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::arguments::{MAX_NAMES, MAX_QUERIES};
+    use crate::call::envelope::MAX_CALLS;
 
     #[test]
     fn the_caps_in_the_schemas_are_those_enforced() {

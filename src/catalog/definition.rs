@@ -130,7 +130,10 @@ mod tests {
         for (json, format) in [
             (r#"{"name":"a","description":"d","inputSchema":{"type":"object"}}"#, Format::Mcp),
             (r#"{"name":"a","description":"d","input_schema":{"type":"object"}}"#, Format::Anthropic),
-            (r#"{"type":"function","name":"a","description":"d","parameters":{"type":"object"}}"#, Format::OpenAiResponses),
+            (
+                r#"{"type":"function","name":"a","description":"d","parameters":{"type":"object"}}"#,
+                Format::OpenAiResponses,
+            ),
             (
                 r#"{"type":"function","function":{"name":"a","description":"d","parameters":{"type":"object"}}}"#,
                 Format::OpenAi,

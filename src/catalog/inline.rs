@@ -31,13 +31,17 @@ struct Hint {
 
 /// The catalog that holds the tools of a JSON array beside the registered ones. `Err` if it is no array.
 pub fn with_inline(catalog: &Catalog, tools: &str) -> Result<Arc<Derived>, serde_json::Error> {
-    let kept = catalog.derived.lock().unwrap_or_else(PoisonError::into_inner).get(tools).cloned();
-    if let Some(kept) = kept {
+    if let Some(kept) = kept(catalog, tools) {
         return Ok(kept);
     }
     let derived = Arc::new(derive(catalog, tools)?);
     keep(&catalog.derived, tools.into(), derived.clone());
     Ok(derived)
+}
+
+/// The same if it was made before.
+pub fn kept(catalog: &Catalog, tools: &str) -> Option<Arc<Derived>> {
+    catalog.derived.lock().unwrap_or_else(PoisonError::into_inner).get(tools).cloned()
 }
 
 fn derive(catalog: &Catalog, tools: &str) -> Result<Derived, serde_json::Error> {
@@ -137,7 +141,9 @@ fn info(catalog: &Catalog, definition: &Definition<'_>) -> SourceInfo {
     let (name, kind) = match (hint, server) {
         (Some(hint), _) => (hint.name, hint.kind),
         (None, Some(server)) => (server, Some(Kind::Mcp)),
-        (None, None) => return SourceInfo { naming: Naming::AsIs, ..SourceInfo::new("", Kind::Unknown, Origin::Inline) },
+        (None, None) => {
+            return SourceInfo { naming: Naming::AsIs, ..SourceInfo::new("", Kind::Unknown, Origin::Inline) };
+        }
     };
     // What is registered under this name says more than an inline item does.
     match catalog.sources.iter().find(|source| source.info.name == name) {

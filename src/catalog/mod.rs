@@ -223,13 +223,18 @@ impl Catalog {
 
     /// What a scope sees. Made once a scope and kept.
     pub fn view(&self, scope: &Scope) -> Arc<View> {
-        let kept = self.views.lock().unwrap_or_else(PoisonError::into_inner).get(&scope.content()).cloned();
-        if let Some(view) = kept.filter(|view| view.scope.grant() == scope.grant()) {
+        if let Some(view) = self.kept_view(scope) {
             return view;
         }
         let view = Arc::new(View::new(self, scope.clone()));
         keep(&self.views, scope.content(), view.clone());
         view
+    }
+
+    /// The same if it was made before.
+    pub fn kept_view(&self, scope: &Scope) -> Option<Arc<View>> {
+        let kept = self.views.lock().unwrap_or_else(PoisonError::into_inner).get(&scope.content()).cloned();
+        kept.filter(|view| view.scope.grant() == scope.grant())
     }
 
     /// What a name means in a scope: a visible name, or an unambiguous bare one (`create_issue`) of a deferred tool.
@@ -299,6 +304,11 @@ impl Catalog {
                 bare: table(&|id| names::bare(&self.tool(id).tool, &self.source_of(id).info.name).to_lowercase()),
             }
         })
+    }
+
+    /// Whether a search has nothing left to make first.
+    pub fn is_search_ready(&self, view: &View) -> bool {
+        self.folded.get().is_some() && view.has_statistics()
     }
 
     /// Makes now what the first search would have to make.

@@ -55,7 +55,7 @@ impl Patterns {
 }
 
 /// Longest glob taken as one, in bytes.
-const MAX_GLOB: usize = 512;
+const MAX_GLOB: usize = 256;
 
 /// A hash of patterns as they were given, for caches keyed by content.
 pub(crate) fn content_hash(value: &impl Hash) -> u64 {

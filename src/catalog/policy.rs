@@ -1,7 +1,7 @@
 //! Which tools may be deferred, by name: the core set and what the user keeps loaded.
 
 use super::pattern::Patterns;
-use super::settings::{CoreSet, DEFAULT_CORE, Enabled, ToolSearch};
+use super::settings::{CoreSet, Enabled, ToolSearch};
 use super::source::Kind;
 
 /// Configuration made ready for a catalog.
@@ -16,13 +16,8 @@ pub struct Policy {
 impl Policy {
     /// Prepares settings and the core set.
     pub fn new(settings: ToolSearch, core: &CoreSet) -> Self {
-        let base: Vec<&str> = match &core.replace {
-            Some(names) => names.iter().map(String::as_str).collect(),
-            None => DEFAULT_CORE.to_vec(),
-        };
-        let core = Patterns::new(base.into_iter().chain(core.extend.iter().map(String::as_str)));
         let keep = Patterns::new(&settings.keep);
-        Self { settings, core, keep }
+        Self { settings, core: Patterns::new(core.patterns()), keep }
     }
 
     /// CORE-1: whether a visible name is in the core set.

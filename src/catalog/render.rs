@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn the_same_format_keeps_every_member() {
-        let function = r#"{"type":"function","function":{"name":"a","strict":true,"parameters":{ "x" : 1.0 }},"x":[ ]}"#;
+        let function =
+            r#"{"type":"function","function":{"name":"a","strict":true,"parameters":{ "x" : 1.0 }},"x":[ ]}"#;
         assert_eq!(
             render(function, Kind::Core, Format::OpenAi),
             r#"{"type":"function","function":{"name":"a","strict":true,"parameters":{"x":1.0}},"x":[]}"#
@@ -170,14 +171,21 @@ mod tests {
     fn another_format_keeps_name_description_and_schema() {
         let mcp = r#"{"name":"a","description":"d","inputSchema":{"b":1,"a":2},"annotations":{}}"#;
         for (format, want) in [
-            (Format::OpenAi, r#"{"type":"function","function":{"name":"a","description":"d","parameters":{"b":1,"a":2}}}"#),
+            (
+                Format::OpenAi,
+                r#"{"type":"function","function":{"name":"a","description":"d","parameters":{"b":1,"a":2}}}"#,
+            ),
             (Format::OpenAiResponses, r#"{"type":"function","name":"a","description":"d","parameters":{"b":1,"a":2}}"#),
             (Format::Anthropic, r#"{"name":"a","description":"d","input_schema":{"b":1,"a":2}}"#),
         ] {
             assert_eq!(render(mcp, Kind::Core, format), want);
         }
         assert_eq!(
-            render(r#"{"type":"function","function":{"name":"a","strict":true,"parameters":{}}}"#, Kind::Core, Format::OpenAiResponses),
+            render(
+                r#"{"type":"function","function":{"name":"a","strict":true,"parameters":{}}}"#,
+                Kind::Core,
+                Format::OpenAiResponses
+            ),
             r#"{"type":"function","name":"a","parameters":{},"strict":true}"#
         );
         assert_eq!(

@@ -164,9 +164,8 @@ impl<'a> Best<'a> {
             return;
         }
         let name = |id: ToolId| &*self.catalog.tool(id).name;
-        let at = self.kept.partition_point(|(other, kept)| {
-            *other > score || (*other == score && name(*kept) < name(id))
-        });
+        let at =
+            self.kept.partition_point(|(other, kept)| *other > score || (*other == score && name(*kept) < name(id)));
         self.kept.insert(at, (score, id));
         self.kept.truncate(self.limit);
     }

@@ -205,7 +205,9 @@ mod tests {
     fn search_1_document() {
         let json = r#"{"name":"createIssue","description":"Opens issues.","inputSchema":{"properties":{"teamId":{}}}}"#;
         let mcp = source("linear", Kind::Mcp, json);
-        for (word, want) in [("linear", 1), ("create", 1), ("issue", 2), ("open", 1), ("team", 1), ("id", 1), ("mcp", 0)] {
+        for (word, want) in
+            [("linear", 1), ("create", 1), ("issue", 2), ("open", 1), ("team", 1), ("id", 1), ("mcp", 0)]
+        {
             assert_eq!(frequency(&mcp, word), want, "SEARCH-1: {word}");
         }
         assert_eq!(mcp.segment().lengths, [7]);

@@ -64,15 +64,7 @@ impl View {
             visible.extend(by_source.into_iter().filter(|id| !inline(id)));
         }
         let deferred_count = counts.iter().sum::<u32>() as usize;
-        Self {
-            scope,
-            deferred,
-            deferred_count,
-            visible,
-            counts,
-            statistics: OnceLock::new(),
-            blocks: OnceLock::new(),
-        }
+        Self { scope, deferred, deferred_count, visible, counts, statistics: OnceLock::new(), blocks: OnceLock::new() }
     }
 
     /// Whether every tool of a source is deferred.
@@ -104,6 +96,11 @@ impl View {
             let documents = self.deferred_count as f64;
             Statistics { documents, mean_length: (total as f64 / documents.max(1.0)).max(1.0) }
         })
+    }
+
+    /// Whether the statistics are there already.
+    pub fn has_statistics(&self) -> bool {
+        self.statistics.get().is_some()
     }
 
     /// The listing blocks of the sources with deferred tools, sorted by label.

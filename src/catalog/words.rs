@@ -15,9 +15,9 @@ const MAX_WORD: usize = 64;
 /// Words too common in requests to say anything of intent. Short, and only here.
 const STOP_WORDS: &[&str] = &[
     "a", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for", "from", "have",
-    "how", "i", "if", "in", "into", "is", "it", "its", "let", "like", "ll", "me", "my", "need", "of", "on", "or", "our",
-    "please", "s", "so", "some", "t", "that", "the", "their", "them", "there", "these", "this", "to", "us", "using",
-    "ve", "want", "was", "we", "what", "whats", "when", "which", "will", "with", "would", "you", "your",
+    "how", "i", "if", "in", "into", "is", "it", "its", "let", "like", "ll", "me", "my", "need", "of", "on", "or",
+    "our", "please", "s", "so", "some", "t", "that", "the", "their", "them", "there", "these", "this", "to", "us",
+    "using", "ve", "want", "was", "we", "what", "whats", "when", "which", "will", "with", "would", "you", "your",
 ];
 
 /// Whether a lower-cased word says nothing of intent.
@@ -45,7 +45,9 @@ fn class(c: char) -> Class {
     }
     match c as u32 {
         // Thai to Tibetan, Myanmar, Khmer; kana; Han with its extensions and compatibility forms.
-        0x0E00..=0x0FFF | 0x1000..=0x109F | 0x1780..=0x17FF if c.is_alphanumeric() || is_combining_mark(c) => Class::Dense,
+        0x0E00..=0x0FFF | 0x1000..=0x109F | 0x1780..=0x17FF if c.is_alphanumeric() || is_combining_mark(c) => {
+            Class::Dense
+        }
         0x3040..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F if c.is_alphanumeric() => Class::Dense,
         0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => Class::Dense,
         _ if c.is_alphanumeric() || is_combining_mark(c) => Class::Word,

@@ -2,11 +2,16 @@
 
 pub mod config;
 pub mod effective;
+pub mod files;
 pub mod json;
 pub mod keys;
 pub mod layers;
+pub mod loader;
 pub mod node;
 pub mod problem;
+pub mod registry;
 pub mod setting;
+pub mod snapshot;
 pub mod source_text;
+pub mod stamp;
 pub mod yaml;

@@ -7,7 +7,7 @@
 //! It does not look into a `.json` file: that its syntax is wrong is what [`SourceText::parse`] says, since
 //! checking it beforehand would read every byte twice.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -27,8 +27,8 @@ pub struct SourceText {
 
 #[derive(Debug)]
 enum Text {
-    Json { json: String, lines: OnceLock<Lines> },
-    Yaml(Rendered),
+    Json { json: Arc<str>, lines: OnceLock<Lines> },
+    Yaml(Arc<str>, Rendered),
 }
 
 impl SourceText {
@@ -40,17 +40,24 @@ impl SourceText {
     pub fn read(file: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
         let text = decode(bytes).map_err(|problem| problem.in_file(file))?;
         let text = match is_json(file, text) {
-            true => Text::Json { json: text.to_owned(), lines: OnceLock::new() },
-            false => Text::Yaml(Rendered::of(&yaml::parse(text).map_err(|problem| problem.in_file(file))?)),
+            true => Text::Json { json: text.into(), lines: OnceLock::new() },
+            false => {
+                let mut rendered = Rendered::of(&yaml::parse(text).map_err(|problem| problem.in_file(file))?);
+                Text::Yaml(std::mem::take(&mut rendered.json).into(), rendered)
+            }
         };
         Ok(Self { file: file.to_owned(), text })
     }
 
     /// The content as JSON text: the file's own bytes where it is JSON.
     pub fn json(&self) -> &str {
+        self.shared()
+    }
+
+    /// The same, for those who keep slices of it.
+    pub fn shared(&self) -> &Arc<str> {
         match &self.text {
-            Text::Json { json, .. } => json,
-            Text::Yaml(rendered) => &rendered.json,
+            Text::Json { json, .. } | Text::Yaml(json, _) => json,
         }
     }
 
@@ -59,7 +66,7 @@ impl SourceText {
     pub fn place(&self, offset: usize) -> Place {
         match &self.text {
             Text::Json { json, lines } => lines.get_or_init(|| Lines::of(json)).place(json, offset),
-            Text::Yaml(rendered) => rendered.place(offset),
+            Text::Yaml(_, rendered) => rendered.place(offset),
         }
     }
 

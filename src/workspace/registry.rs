@@ -1,0 +1,199 @@
+//! A registry file to sources, with a diagnostic for what is wrong in it.
+//!
+//! Three shapes: `{sources: [{name, kind, names?, supportsParallelToolCalls?, tools}]}`; `{tools: [...]}` as an MCP
+//! server answers `tools/list`; a bare array of definitions. The last two are one source of kind `mcp` that is named by
+//! the file's stem. What is bad is left out and said; the rest of the file is served.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::source_text::SourceText;
+use crate::catalog::json_text::{decode_string, members, offset_in};
+use crate::catalog::names::Naming;
+use crate::catalog::source::{Kind, Origin, Problem, Source, SourceInfo};
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// What a registry file holds.
+#[derive(Debug, Default)]
+pub struct Registry {
+    /// Its sources, in order.
+    pub sources: Vec<Arc<Source>>,
+    /// What is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the bytes of a file; `stem` names the source of a file that holds bare tools.
+///
+/// # Errors
+/// One diagnostic where nothing of the file can be read.
+pub fn read(file: &str, stem: &str, bytes: &[u8], origin: Origin) -> Result<Registry, Diagnostic> {
+    let text = SourceText::read(file, bytes)?;
+    if text.json().len() > u32::MAX as usize {
+        return Err(Diagnostic {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            severity: Severity::Error,
+            code: "file-too-large",
+            message: "the file is larger than 4 GiB; split it".to_owned(),
+            pointer: String::new(),
+        });
+    }
+    let content: &RawValue = text.parse()?;
+    let mut reader = Reader { file, text: &text, origin, registry: Registry::default() };
+    let (mut sources, mut tools) = (None, None);
+    members(content.get(), |key, value| match &*key {
+        "sources" => sources = Some(value),
+        "tools" => tools = Some(value),
+        _ => {}
+    });
+    match (sources, tools) {
+        (Some(sources), _) => match list(sources) {
+            Ok(entries) => reader.sources(entries.into_iter().map(Entry::read)),
+            Err(other) => reader.no_list(other, "/sources"),
+        },
+        (None, Some(tools)) => reader.bare(stem, list(tools), "/tools"),
+        (None, None) if content.get().starts_with('[') => reader.bare(stem, list(content), ""),
+        (None, None) => {
+            let message = "this is no registry: give it `sources`, or `tools`, or make it an array of tool definitions";
+            reader.say(Severity::Error, "registry-shape", 0, String::new(), message.to_owned());
+        }
+    }
+    Ok(reader.registry)
+}
+
+/// The items of an array, or the value that is none.
+fn list(json: &RawValue) -> List<'_> {
+    serde_json::from_str(json.get()).map_err(|_| json)
+}
+
+/// A list of raw values, or something else.
+type List<'a> = Result<Vec<&'a RawValue>, &'a RawValue>;
+
+/// An item of `sources`; what is not understood is kept as it stands.
+#[derive(Default)]
+struct Entry<'a> {
+    name: Option<&'a RawValue>,
+    kind: Option<&'a RawValue>,
+    names: Option<&'a RawValue>,
+    parallel: Option<&'a RawValue>,
+    tools: Option<List<'a>>,
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a SourceText,
+    origin: Origin,
+    registry: Registry,
+}
+
+impl<'a> Reader<'a> {
+    fn sources(&mut self, entries: impl Iterator<Item = Entry<'a>>) {
+        for (index, entry) in entries.enumerate() {
+            let at = format!("/sources/{index}");
+            let name = entry.name.and_then(|json| decode_string(json.get())).unwrap_or_default();
+            let start = [entry.name, entry.kind].into_iter().flatten().next().map_or(0, |json| self.offset(json));
+            if name.trim().is_empty() {
+                let message = "the source has no name: give it a `name` that is a string and not blank".to_owned();
+                self.say(Severity::Error, "source-unnamed", start, at, message);
+                continue;
+            }
+            if self.registry.sources.iter().any(|source| source.info.name == name) {
+                let message = format!("the source `{name}` stands twice in this file: only the first is served");
+                self.say(Severity::Error, "source-twice", start, at, message);
+                continue;
+            }
+            let info = self.info(&entry, &name, &at);
+            match entry.tools {
+                Some(Ok(tools)) => self.add(info, tools, &format!("{at}/tools")),
+                Some(Err(other)) => self.no_list(other, &format!("{at}/tools")),
+                None => self.add(info, Vec::new(), &at),
+            }
+        }
+    }
+
+    fn info(&mut self, entry: &Entry<'a>, name: &str, at: &str) -> SourceInfo {
+        let kind = match entry.kind {
+            None => Kind::Mcp,
+            Some(json) => serde_json::from_str(json.get()).unwrap_or_else(|_| {
+                let message = "`kind` is none of core, mcp, plugin: the source's tools stay visible".to_owned();
+                self.say(Severity::Warning, "source-kind", self.offset(json), format!("{at}/kind"), message);
+                Kind::Unknown
+            }),
+        };
+        let mut info = SourceInfo::new(name, kind, self.origin);
+        match entry.names.map(|json| (json, json.get())) {
+            None | Some((_, "null")) => {}
+            Some((_, r#""prefixed""#)) => info.naming = Naming::Prefixed,
+            Some((_, r#""as-is""#)) => info.naming = Naming::AsIs,
+            Some((json, _)) => {
+                let message = "`names` is neither prefixed nor as-is: the kind's own way of naming is used".to_owned();
+                self.say(Severity::Warning, "source-names", self.offset(json), format!("{at}/names"), message);
+            }
+        }
+        match entry.parallel.map(|json| (json, json.get())) {
+            None | Some((_, "null" | "false")) => {}
+            Some((_, "true")) => info.parallel = true,
+            Some((json, _)) => {
+                let message = "`supportsParallelToolCalls` is neither true nor false: taken as false".to_owned();
+                let pointer = format!("{at}/supportsParallelToolCalls");
+                self.say(Severity::Warning, "source-parallel", self.offset(json), pointer, message);
+            }
+        }
+        info
+    }
+
+    fn bare(&mut self, stem: &str, tools: List<'a>, at: &str) {
+        match tools {
+            Ok(tools) => self.add(SourceInfo::new(stem, Kind::Mcp, self.origin), tools, at),
+            Err(other) => self.no_list(other, at),
+        }
+    }
+
+    fn no_list(&mut self, other: &RawValue, at: &str) {
+        let message = "this is no array: put what it holds in brackets".to_owned();
+        self.say(Severity::Error, "registry-shape", self.offset(other), at.to_owned(), message);
+    }
+
+    fn add(&mut self, info: SourceInfo, tools: Vec<&'a RawValue>, at: &str) {
+        let (source, problems) = Source::read(info, self.text.shared(), tools.into_iter().map(RawValue::get));
+        for Problem { index, offset, refused, code, message, .. } in problems {
+            let severity = if refused { Severity::Error } else { Severity::Warning };
+            self.say(severity, code, offset, format!("{at}/{index}"), message);
+        }
+        self.registry.sources.push(Arc::new(source));
+    }
+
+    fn offset(&self, json: &RawValue) -> usize {
+        offset_in(self.text.json(), json.get())
+    }
+
+    fn say(&mut self, severity: Severity, code: &'static str, offset: usize, pointer: String, message: String) {
+        let place = self.text.place(offset);
+        self.registry.diagnostics.push(Diagnostic {
+            file: self.file.to_owned(),
+            line: place.line,
+            column: place.column,
+            severity,
+            code,
+            message,
+            pointer,
+        });
+    }
+}
+
+impl<'a> Entry<'a> {
+    fn read(json: &'a RawValue) -> Self {
+        let mut entry = Self::default();
+        members(json.get(), |key, value| match &*key {
+            "name" => entry.name = Some(value),
+            "kind" => entry.kind = Some(value),
+            "names" => entry.names = Some(value),
+            "supportsParallelToolCalls" | "supports_parallel_tool_calls" => entry.parallel = Some(value),
+            "tools" => entry.tools = Some(list(value)),
+            _ => {}
+        });
+        entry
+    }
+}

@@ -1,0 +1,199 @@
+//! Configuration and registries of one workspace, as files say now: one immutable snapshot, made anew when a file
+//! changed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::config;
+use super::files::{Files, in_folder};
+use super::layers::{ConfigLayer, Layer};
+use super::node::Node;
+use super::registry::{self, Registry};
+use super::source_text::read_node;
+use crate::catalog::source::{Origin, Source};
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// Where configuration and registries are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The user's folder, `$XDG_CONFIG_HOME/toolscout`.
+    pub user: Option<PathBuf>,
+    /// The workspace's root.
+    pub workspace: Option<PathBuf>,
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--registry`: files and folders.
+    pub registry: Vec<PathBuf>,
+}
+
+/// What the files say.
+pub struct Snapshot {
+    /// Counts changes, from 1.
+    pub revision: u64,
+    /// Layers of configuration, lowest first.
+    pub layers: Vec<ConfigLayer>,
+    /// Sources of all files; of two with one name the catalog takes the nearer.
+    pub sources: Vec<Arc<Source>>,
+    /// What is wrong, by file. That of configuration's values is found when layers are merged.
+    pub diagnostics: BTreeMap<String, Vec<Diagnostic>>,
+    /// Whether a file could not be read and no good version of it is known.
+    pub degraded: bool,
+    /// Whether the user's own configuration trusts this workspace.
+    pub trusted: bool,
+    /// Files and folders that were looked at.
+    pub paths: Vec<PathBuf>,
+}
+
+/// The files of one workspace.
+pub struct Workspace {
+    places: Places,
+    state: Mutex<State>,
+}
+
+struct State {
+    configs: Files<Node>,
+    registries: [Files<Registry>; 3],
+    current: Option<Arc<Snapshot>>,
+}
+
+/// Origins of registry files, the nearest first.
+const ORIGINS: [Origin; 3] = [Origin::Workspace, Origin::User, Origin::Flag];
+
+const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
+
+impl Workspace {
+    /// Nothing is read yet.
+    pub fn new(places: Places) -> Self {
+        let registries = ORIGINS.map(|origin| {
+            Files::new(Box::new(move |path: &Path, bytes: &[u8]| {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                registry::read(&path.display().to_string(), &stem, bytes, origin)
+            }))
+        });
+        let configs = Files::new(Box::new(|path: &Path, bytes: &[u8]| read_node(&path.display().to_string(), bytes)));
+        Self { places, state: Mutex::new(State { configs, registries, current: None }) }
+    }
+
+    /// Compares the files with what was read, reads what changed, and gives what they say now. Blocks on files.
+    pub fn refresh(&self) -> Arc<Snapshot> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let configs = self.config_files();
+        let named: Vec<PathBuf> = self.places.config.iter().cloned().collect();
+        let paths: Vec<PathBuf> = configs.iter().map(|(_, path)| path.clone()).collect();
+        let mut changed = state.configs.refresh(&paths, &named);
+        let registries = self.registry_files();
+        for (files, paths) in state.registries.iter_mut().zip(&registries) {
+            changed |= files.refresh(paths, &self.places.registry);
+        }
+        match &state.current {
+            Some(current) if !changed => current.clone(),
+            current => {
+                let revision = current.as_ref().map_or(0, |current| current.revision) + 1;
+                let made = Arc::new(self.make(&state, &configs, &registries, revision));
+                state.current = Some(made.clone());
+                made
+            }
+        }
+    }
+
+    fn make(
+        &self,
+        state: &State,
+        configs: &[(Layer, PathBuf)],
+        registries: &[Vec<PathBuf>; 3],
+        revision: u64,
+    ) -> Snapshot {
+        let layer = |(layer, path): &(Layer, PathBuf)| {
+            let root = state.configs.get(path)?.clone();
+            Some(ConfigLayer { layer: *layer, file: path.display().to_string(), root })
+        };
+        let layers: Vec<ConfigLayer> = configs.iter().filter_map(layer).collect();
+        let mut all: Vec<Diagnostic> = state.configs.problems().cloned().collect();
+        let mut sources: Vec<Arc<Source>> = Vec::new();
+        let mut paths: Vec<PathBuf> = configs.iter().map(|(_, path)| path.clone()).collect();
+        for (files, list) in state.registries.iter().zip(registries) {
+            all.extend(files.problems().cloned());
+            let first = sources.len();
+            // In the order of the paths: of two files with one source the first is served.
+            for (path, registry) in list.iter().filter_map(|path| Some((path, files.get(path)?))) {
+                all.extend(registry.diagnostics.iter().cloned());
+                for source in &registry.sources {
+                    if sources[first..].iter().any(|other| other.info.name == source.info.name) {
+                        all.push(shadowed(path, &source.info.name));
+                    } else {
+                        sources.push(source.clone());
+                    }
+                }
+            }
+            paths.extend(list.iter().cloned());
+        }
+        paths.extend(self.folders());
+        let mut diagnostics: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
+        for diagnostic in all {
+            diagnostics.entry(diagnostic.file.clone()).or_default().push(diagnostic);
+        }
+        diagnostics.values_mut().for_each(|list| list.sort());
+        Snapshot {
+            revision,
+            trusted: self.trusted(&layers),
+            layers,
+            sources,
+            diagnostics,
+            degraded: state.configs.degraded() || state.registries.iter().any(Files::degraded),
+            paths,
+        }
+    }
+
+    /// Configuration files by layer, whether they exist or not.
+    fn config_files(&self) -> Vec<(Layer, PathBuf)> {
+        let user = self.places.user.as_ref().map(|folder| (Layer::User, folder.join("config.yaml")));
+        let workspace =
+            self.places.workspace.as_ref().map(|root| (Layer::Workspace, root.join(".toolscout").join("config.yaml")));
+        let file = self.places.config.as_ref().map(|path| (Layer::File, path.clone()));
+        [user, workspace, file].into_iter().flatten().collect()
+    }
+
+    /// Folders in which registry files may appear, in the order of [`ORIGINS`].
+    fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let workspace = self.places.workspace.as_ref().map(|root| root.join(".toolscout").join("registry"));
+        let user = self.places.user.as_ref().map(|folder| folder.join("registry"));
+        workspace.into_iter().chain(user)
+    }
+
+    fn registry_files(&self) -> [Vec<PathBuf>; 3] {
+        let folder = |path: Option<PathBuf>| path.map(|path| in_folder(&path, &EXTENSIONS)).unwrap_or_default();
+        let workspace = self.places.workspace.as_ref().map(|root| root.join(".toolscout").join("registry"));
+        let user = self.places.user.as_ref().map(|folder| folder.join("registry"));
+        let mut named: Vec<PathBuf> = Vec::new();
+        for path in &self.places.registry {
+            let files = if path.is_dir() { in_folder(path, &EXTENSIONS) } else { vec![path.clone()] };
+            let new = files.into_iter().filter(|file| !named.contains(file)).collect::<Vec<_>>();
+            named.extend(new);
+        }
+        [folder(workspace), folder(user), named]
+    }
+
+    /// Whether the user's configuration names this workspace among those it trusts.
+    fn trusted(&self, layers: &[ConfigLayer]) -> bool {
+        let Some(root) = &self.places.workspace else { return false };
+        let same = |path: &str| {
+            let path = Path::new(path);
+            path == root || matches!((path.canonicalize(), root.canonicalize()), (Ok(a), Ok(b)) if a == b)
+        };
+        let user: Vec<ConfigLayer> = layers.iter().filter(|layer| layer.layer == Layer::User).cloned().collect();
+        config::merge(&user, false).settings.trusted_workspaces.iter().any(|path| same(path))
+    }
+}
+
+fn shadowed(path: &Path, source: &str) -> Diagnostic {
+    Diagnostic {
+        file: path.display().to_string(),
+        line: 0,
+        column: 0,
+        severity: Severity::Warning,
+        code: "source-shadowed",
+        message: format!("the source `{source}` stands in a file before this one, which is served: rename one of them"),
+        pointer: String::new(),
+    }
+}
