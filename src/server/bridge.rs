@@ -1,0 +1,329 @@
+//! What the model does with the bridge: `bridge/call`, `bridge/resolve`, `bridge/plan`.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use super::current::{Current, off_thread, scope};
+use super::session::Session;
+use crate::call::envelope::{self, CONNECTOR_PREFIX, Entry};
+use crate::call::plan::{Access, stages};
+use crate::call::{Checker, Problem, arguments, suggest};
+use crate::catalog::scope::Scope;
+use crate::catalog::view::View;
+use crate::catalog::{Catalog, Named, ToolId, describe, names, search};
+use crate::protocol::errors::RpcError;
+use crate::protocol::host::{InvokeParams, InvokeResult};
+use crate::protocol::work::{
+    BridgeParams, BridgeResult, Content, Dispatch, PlanParams, PlanResult, PlannedCall, ResolveResult, ResolvedCall,
+};
+use crate::rpc::{Call, PeerError};
+
+/// A catalog under a scope, as one request sees it.
+struct Sight {
+    catalog: Arc<Catalog>,
+    view: Arc<View>,
+}
+
+impl Sight {
+    async fn new(current: &Current, scope: Scope, tools: Option<Box<RawValue>>) -> Result<Self, RpcError> {
+        let (catalog, _) = current.with_inline(tools).await?;
+        let view = match catalog.kept_view(&scope) {
+            Some(view) => view,
+            None => {
+                let catalog = catalog.clone();
+                off_thread(move || catalog.view(&scope)).await?
+            }
+        };
+        Ok(Self { catalog, view })
+    }
+}
+
+/// What a bridge call asks for.
+enum Asked {
+    Search(Option<Value>),
+    Describe(Option<Value>),
+    /// One or several tools, and how they come to be called where that is not plain.
+    Call(Result<Vec<Entry>, Problem>, Option<String>),
+}
+
+impl Asked {
+    /// `Err` is the host's mistake: the name is no bridge tool, nor a deferred one in scope (CALL-13).
+    fn read(sight: &Sight, name: &str, given: Option<Value>) -> Result<Self, RpcError> {
+        match name {
+            "tool_search" => Ok(Self::Search(given)),
+            "tool_describe" => Ok(Self::Describe(given)),
+            "tool_call" => Ok(Self::Call(envelope::parse(given), None)),
+            _ => match sight.catalog.resolve(name, &sight.view) {
+                Named::Deferred(_) => {
+                    let entry = arguments::object(given).map(|arguments| {
+                        vec![Entry { name: name.to_owned(), arguments, flattened: Map::new(), repairs: Vec::new() }]
+                    });
+                    Ok(Self::Call(entry, Some(format!("`{name}` was called directly: taken as a tool_call of it"))))
+                }
+                _ => {
+                    let shown: String = name.chars().take(128).collect();
+                    let message = format!("`{shown}` is no bridge tool and no deferred tool in scope: run it yourself");
+                    Err(RpcError::invalid_params("/name", message))
+                }
+            },
+        }
+    }
+}
+
+/// A call that may be made.
+struct Ready {
+    id: ToolId,
+    arguments: Map<String, Value>,
+    coerced: Vec<String>,
+}
+
+/// An answer to a mistake of the model.
+type Refused = Content;
+
+fn content(json: String, is_error: bool) -> Result<BridgeResult, RpcError> {
+    let content = RawValue::from_string(json).map_err(|error| RpcError::internal(error.to_string()))?;
+    Ok(BridgeResult::Content(Content { content, is_error, coerced: Vec::new() }))
+}
+
+fn refuse(problem: impl Serialize) -> Refused {
+    let content = to_raw_value(&problem).unwrap_or_default();
+    Content { content, is_error: true, coerced: Vec::new() }
+}
+
+fn refuse_problem(problem: Problem) -> Refused {
+    refuse(problem.into_object())
+}
+
+pub async fn call(call: Call<Session>, params: BridgeParams) -> Result<BridgeResult, RpcError> {
+    let _timer = call.session.metrics.time("bridge/call", call.ticket.arrived);
+    let current = call.session.current(&call, params.progress_token.as_ref()).await?;
+    let sight = Sight::new(&current, scope(params.scope), params.tools).await?;
+    match Asked::read(&sight, &params.name, params.arguments)? {
+        Asked::Search(given) => search(sight, given).await,
+        Asked::Describe(given) => describe(&sight, given),
+        Asked::Call(Err(problem), _) => Ok(BridgeResult::Content(refuse_problem(problem))),
+        Asked::Call(Ok(entries), why) => match ready(&call, &sight, entries, why).await {
+            Err(refused) => Ok(BridgeResult::Content(refused)),
+            Ok(_) if call.cancel.is_cancelled() => Err(RpcError::cancelled()),
+            Ok(ready) => run(&call, &sight, ready, params.call_id).await,
+        },
+    }
+}
+
+async fn search(sight: Sight, given: Option<Value>) -> Result<BridgeResult, RpcError> {
+    let asked = arguments::object(given)
+        .and_then(|given| arguments::queries(&given).map(|queries| (queries, arguments::limit(&given))));
+    let (queries, limit) = match asked {
+        Ok(asked) => asked,
+        Err(problem) => return Ok(BridgeResult::Content(refuse_problem(problem))),
+    };
+    // Below one is as one, and what is out of range is clamped where settings are known.
+    let limit = limit.map(|limit| limit.clamp(1, i64::from(u32::MAX)) as u32);
+    let answer = move |Sight { catalog, view }: Sight| {
+        let groups: Vec<_> = queries.iter().map(|query| search::run(&catalog, &view, query, limit)).collect();
+        search::answer(&catalog, &view, &groups, &[])
+    };
+    let json = if sight.catalog.is_search_ready(&sight.view) {
+        answer(sight)
+    } else {
+        off_thread(move || answer(sight)).await?
+    };
+    content(json, false)
+}
+
+fn describe(sight: &Sight, given: Option<Value>) -> Result<BridgeResult, RpcError> {
+    match arguments::object(given).and_then(|given| arguments::names(&given)) {
+        Ok(names) => content(describe::answer(&sight.catalog, &sight.view, &names), false),
+        Err(problem) => Ok(BridgeResult::Content(refuse_problem(problem))),
+    }
+}
+
+/// The gates of a call: what it names, then what its arguments lack, then repair and validation.
+async fn ready(
+    call: &Call<Session>,
+    sight: &Sight,
+    entries: Vec<Entry>,
+    why: Option<String>,
+) -> Result<Ready, Refused> {
+    let mut entry = one(entries)?;
+    let id = deferred(sight, &entry.name)?;
+    let tool = sight.catalog.tool(id);
+    let checker = match tool.schema() {
+        Some(schema) => call.session.process.checkers.of(schema).await,
+        None => Arc::new(Checker::compile("{}")),
+    };
+    entry.unflatten(|name| checker.declares(name));
+    let checked = checker.check(entry.arguments);
+    let parameters: Option<&RawValue> = tool.schema().and_then(|schema| serde_json::from_str(schema).ok());
+    if let Some(refusal) = checked.verdict.refusal(&tool.name, parameters) {
+        return Err(refuse(refusal));
+    }
+    let mut coerced: Vec<String> = why.into_iter().collect();
+    coerced.extend(entry.repairs);
+    coerced.extend(checked.coerced);
+    Ok(Ready { id, arguments: checked.arguments, coerced })
+}
+
+/// The one local entry of a call.
+fn one(mut entries: Vec<Entry>) -> Result<Entry, Refused> {
+    if entries.len() == 1 && !entries[0].name.starts_with(CONNECTOR_PREFIX) {
+        return Ok(entries.remove(0));
+    }
+    let name = entries.first().map_or("", |entry| &entry.name);
+    Err(refuse_problem(unknown(name)))
+}
+
+fn unknown(name: &str) -> Problem {
+    let shown: String = name.chars().take(128).collect();
+    Problem::new(format!("`{shown}` is no tool here; nothing was invoked. Find its name with tool_search."))
+}
+
+/// CALL-3, CALL-4, CALL-5: the deferred tool that a name means, or what to answer.
+fn deferred(sight: &Sight, name: &str) -> Result<ToolId, Refused> {
+    match sight.catalog.resolve(name, &sight.view) {
+        Named::Deferred(id) => Ok(id),
+        Named::Bridge => Err(refuse_problem(Problem::new(format!(
+            "`{name}` is a bridge tool and cannot be called through the bridge; nothing was invoked. Call it directly."
+        )))),
+        Named::Core | Named::Visible(_) => Err(refuse_problem(Problem::new(format!(
+            "`{name}` is loaded already; nothing was invoked. Call it directly, by its own name."
+        )))),
+        Named::Unknown => {
+            let Sight { catalog, view } = sight;
+            let candidates = (0..catalog.sources.len()).filter(|source| view.counts[*source] > 0).flat_map(|source| {
+                let label = catalog.sources[source].info.name.as_str();
+                view.deferred_of(catalog, source).map(move |(_, tool)| (&*tool.name, names::bare(&tool.tool, label)))
+            });
+            let near = suggest::nearest(name, candidates);
+            let mut problem = unknown(name);
+            if !near.is_empty() {
+                problem = problem.with("suggestions", near.into());
+            }
+            Err(refuse_problem(problem))
+        }
+    }
+}
+
+/// Runs a tool where it lives.
+async fn run(
+    call: &Call<Session>,
+    sight: &Sight,
+    ready: Ready,
+    call_id: Option<String>,
+) -> Result<BridgeResult, RpcError> {
+    let tool = sight.catalog.tool(ready.id);
+    let source = sight.catalog.source_of(ready.id);
+    let invokes = call.session.opened().await?.host.invoke;
+    if !invokes {
+        return Ok(BridgeResult::Dispatch {
+            dispatch: Dispatch {
+                name: tool.name.to_string(),
+                tool: tool.tool.to_string(),
+                arguments: Value::Object(ready.arguments),
+                toolset: source.toolset.to_string(),
+                source: source.info.name.clone(),
+                coerced: ready.coerced,
+                parallel_safe: source.info.parallel,
+            },
+        });
+    }
+    let asked = InvokeParams {
+        name: tool.name.to_string(),
+        tool: tool.tool.to_string(),
+        arguments: Value::Object(ready.arguments),
+        toolset: source.toolset.to_string(),
+        source: source.info.name.clone(),
+        call_id,
+    };
+    let answer = tokio::select! {
+        answer = call.peer.request("host/invoke", asked) => answer,
+        // The tool may have had its effect: the model must not take the call for one that was never made.
+        () = call.cancel.cancelled() => {
+            let error = format!("`{}` was interrupted while it ran; it may have taken effect.", tool.name);
+            return Ok(BridgeResult::Content(refuse_problem(Problem::new(error).with("code", "INTERRUPTED".into()))));
+        }
+    };
+    Ok(BridgeResult::Content(match answer.map(|answer| serde_json::from_str::<InvokeResult>(answer.get())) {
+        Ok(Ok(result)) => Content { content: result.content, is_error: result.is_error, coerced: ready.coerced },
+        Ok(Err(error)) => failed(&tool.name, &format!("the host's answer cannot be read: {error}")),
+        Err(error) => failed(&tool.name, &reason(&error)),
+    }))
+}
+
+fn failed(tool: &str, reason: &str) -> Content {
+    refuse_problem(Problem::new(format!("`{tool}` failed: {reason}")))
+}
+
+fn reason(error: &PeerError) -> String {
+    error.to_string()
+}
+
+pub async fn resolve(call: Call<Session>, params: BridgeParams) -> Result<ResolveResult, RpcError> {
+    let _timer = call.session.metrics.time("bridge/resolve", call.ticket.arrived);
+    let current = call.session.current(&call, params.progress_token.as_ref()).await?;
+    let sight = Sight::new(&current, scope(params.scope), params.tools).await?;
+    let resolved = match Asked::read(&sight, &params.name, params.arguments)? {
+        Asked::Search(_) | Asked::Describe(_) => {
+            return Ok(ResolveResult { calls: Vec::new(), read_only: true, error: None });
+        }
+        Asked::Call(entries, _) => entries.map_err(refuse_problem).and_then(|entries| target(&sight, entries)),
+    };
+    Ok(match resolved {
+        Ok(id) => ResolveResult { calls: vec![resolved_call(&sight, id)], read_only: false, error: None },
+        Err(refused) => {
+            let error: Value = serde_json::from_str(refused.content.get()).unwrap_or_default();
+            let error = error.get("error").and_then(Value::as_str).unwrap_or_default().to_owned();
+            ResolveResult { calls: Vec::new(), read_only: true, error: Some(error) }
+        }
+    })
+}
+
+/// The one tool that a call's entries name.
+fn target(sight: &Sight, entries: Vec<Entry>) -> Result<ToolId, Refused> {
+    deferred(sight, &one(entries)?.name)
+}
+
+fn resolved_call(sight: &Sight, id: ToolId) -> ResolvedCall {
+    let tool = sight.catalog.tool(id);
+    let source = sight.catalog.source_of(id);
+    ResolvedCall {
+        name: tool.name.to_string(),
+        tool: tool.tool.to_string(),
+        toolset: source.toolset.to_string(),
+        source: source.info.name.clone(),
+        runs_in: "host",
+        parallel_safe: source.info.parallel,
+    }
+}
+
+pub async fn plan(call: Call<Session>, params: PlanParams) -> Result<PlanResult, RpcError> {
+    let _timer = call.session.metrics.time("bridge/plan", call.ticket.arrived);
+    let current = call.session.current(&call, None).await?;
+    let sight = Sight::new(&current, scope(params.scope), params.tools).await?;
+    let calls = params.calls.into_iter().map(|PlannedCall { id, name, arguments }| {
+        let access = access(&sight, &name, arguments);
+        (id, access)
+    });
+    Ok(PlanResult { stages: stages(calls) })
+}
+
+/// PLAN-1: whether a call of the model may run beside others.
+fn access(sight: &Sight, name: &str, given: Option<Value>) -> Access {
+    let parallel = |id: ToolId| {
+        if sight.catalog.source_of(id).info.parallel { Access::Parallel } else { Access::Alone }
+    };
+    match Asked::read(sight, name, given) {
+        Ok(Asked::Search(_) | Asked::Describe(_)) => Access::ReadOnly,
+        Ok(Asked::Call(entries, _)) => {
+            entries.ok().and_then(|entries| target(sight, entries).ok()).map_or(Access::Alone, parallel)
+        }
+        // A visible tool, which the model calls itself.
+        Err(_) => match sight.catalog.find(name).filter(|id| sight.view.visible.contains(id)) {
+            Some(id) => parallel(id),
+            None => Access::Alone,
+        },
+    }
+}

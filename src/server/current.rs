@@ -1,0 +1,209 @@
+//! The catalog a request works on: files and registrations as they are when it is answered, under one configuration.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use super::session::{Opened, Session};
+use crate::catalog::Catalog;
+use crate::catalog::inline::{self, Derived};
+use crate::catalog::policy::Policy;
+use crate::catalog::scope::Scope;
+use crate::catalog::source::Problem;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::protocol::errors::RpcError;
+use crate::protocol::lifecycle::{FileDiagnostics, Progress, ProgressParams, ProgressToken};
+use crate::protocol::registry::Rejected;
+use crate::protocol::work;
+use crate::rpc::Call;
+use crate::workspace::config::{self, Config};
+use crate::workspace::snapshot::Snapshot;
+
+/// How long a host that asked for progress is left without it.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// From so many tools on a catalog is made off the runtime's threads.
+const LARGE: usize = 2000;
+
+/// The view of one request, immutable to its end.
+#[derive(Clone)]
+pub struct Current {
+    /// The catalog.
+    pub catalog: Arc<Catalog>,
+    /// The configuration in effect.
+    pub config: Arc<Config>,
+    /// What the files say.
+    pub snapshot: Arc<Snapshot>,
+    /// Counts changes of any of these.
+    pub revision: u64,
+}
+
+/// A [`Current`] and what it was made of.
+pub struct Built {
+    current: Current,
+    registrations: u64,
+}
+
+impl Session {
+    /// What a request sees: registrations that arrived before it, and files as they are now.
+    pub(super) async fn current(
+        &self,
+        call: &Call<Self>,
+        progress: Option<&ProgressToken>,
+    ) -> Result<Current, RpcError> {
+        let looking = self.look(call);
+        let Some(token) = progress.filter(|_| self.opened_now().is_some_and(|opened| opened.host.progress)) else {
+            return looking.await;
+        };
+        tokio::pin!(looking);
+        if let Ok(current) = tokio::time::timeout(QUIET, &mut looking).await {
+            return current;
+        }
+        send_progress(call, token, "begin", "reading registries");
+        let current = looking.await;
+        send_progress(call, token, "end", "registries are read");
+        current
+    }
+
+    async fn look(&self, call: &Call<Self>) -> Result<Current, RpcError> {
+        let opened = self.opened().await?;
+        call.ticket.before.done().await;
+        let snapshot = opened.loader.fresh().await;
+        let snapshot = snapshot.ok_or_else(|| RpcError::internal("the files of the workspace did not answer"))?;
+        let current = self.build(opened, snapshot).await?;
+        for changed in self.unpublished(&current) {
+            call.peer.notify("diagnostics/publish", changed);
+        }
+        Ok(current)
+    }
+
+    /// The catalog of a snapshot and the registrations as they are; the one in use if neither changed.
+    pub(super) async fn build(&self, opened: &Opened, snapshot: Arc<Snapshot>) -> Result<Current, RpcError> {
+        let (revision, mut sources) = {
+            let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+            let registrations = self.registrations();
+            if let Some(built) = &*built
+                && built.registrations == registrations.revision
+                && built.current.snapshot.revision >= snapshot.revision
+            {
+                return Ok(built.current.clone());
+            }
+            (registrations.revision, registrations.sources.values().cloned().collect::<Vec<_>>())
+        };
+        sources.extend(snapshot.sources.iter().cloned());
+        let layers: Vec<_> = snapshot.layers.iter().chain(&opened.layers).cloned().collect();
+        let trusted = opened.trusted || snapshot.trusted;
+        let tools: usize = sources.iter().map(|source| source.tools.len()).sum();
+        let make = move || {
+            let config = config::merge(&layers, trusted);
+            let policy = Policy::new(config.settings.tool_search.clone(), &config.settings.core);
+            (Arc::new(Catalog::new(sources, Arc::new(policy))), Arc::new(config))
+        };
+        let (catalog, config) = if tools < LARGE { make() } else { off_thread(make).await? };
+        self.max_message_bytes.store(config.settings.max_message_bytes as usize, std::sync::atomic::Ordering::Relaxed);
+        let ready = catalog.clone();
+        // So that the first search need not: whoever is first makes it, the other waits.
+        tokio::task::spawn_blocking(move || ready.prepare_search(&ready.view(&Scope::all())));
+
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(newer) = &*built
+            && newer.registrations >= revision
+            && newer.current.snapshot.revision >= snapshot.revision
+        {
+            return Ok(newer.current.clone());
+        }
+        let number = built.as_ref().map_or(0, |built| built.current.revision) + 1;
+        let current = Current { catalog, config, snapshot, revision: number };
+        *built = Some(Built { current: current.clone(), registrations: revision });
+        Ok(current)
+    }
+
+    /// Files whose findings are not the ones last told, with what they are now.
+    pub(super) fn unpublished(&self, current: &Current) -> Vec<FileDiagnostics> {
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = current.diagnostics();
+        if *published == now {
+            return Vec::new();
+        }
+        let cleared = published.keys().filter(|file| !now.contains_key(*file));
+        let cleared = cleared.map(|file| FileDiagnostics { file: file.clone(), diagnostics: Vec::new() });
+        let changed = now.iter().filter(|(file, found)| published.get(*file) != Some(found));
+        let changed = changed.map(|(file, found)| FileDiagnostics { file: file.clone(), diagnostics: found.clone() });
+        let told = cleared.chain(changed).collect();
+        *published = now;
+        told
+    }
+}
+
+impl Current {
+    /// All that is wrong, by file.
+    pub fn diagnostics(&self) -> BTreeMap<String, Vec<Diagnostic>> {
+        let mut all = self.snapshot.diagnostics.clone();
+        for diagnostic in &self.config.diagnostics {
+            all.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
+        }
+        for lost in &self.catalog.collisions {
+            let message = format!(
+                "`{}` of the source `{}` is not served: the source `{}` has the name `{}`; rename one of them",
+                lost.tool, lost.source, lost.winner, lost.name
+            );
+            all.entry(String::new()).or_default().push(Diagnostic {
+                file: String::new(),
+                line: 0,
+                column: 0,
+                severity: Severity::Error,
+                code: "tool-name-taken",
+                message,
+                pointer: String::new(),
+            });
+        }
+        all.values_mut().for_each(|list| list.sort());
+        all
+    }
+
+    /// The catalog with the request's inline tools, and what is wrong with those.
+    pub async fn with_inline(&self, tools: Option<Box<RawValue>>) -> Result<(Arc<Catalog>, Vec<Rejected>), RpcError> {
+        let Some(tools) = tools.filter(|tools| !matches!(tools.get(), "null" | "[]")) else {
+            return Ok((self.catalog.clone(), Vec::new()));
+        };
+        let catalog = self.catalog.clone();
+        let derived = match inline::kept(&catalog, tools.get()) {
+            Some(kept) => Ok(kept),
+            None => off_thread(move || inline::with_inline(&catalog, tools.get())).await?,
+        };
+        let Ok(derived) = derived else {
+            return Err(RpcError::invalid_params("/tools", "`tools` must be an array of tool definitions"));
+        };
+        let Derived { catalog, problems } = &*derived;
+        Ok((catalog.clone(), rejected(problems)))
+    }
+}
+
+/// Problems as the wire has them.
+pub fn rejected(problems: &[Problem]) -> Vec<Rejected> {
+    problems.iter().map(|problem| Rejected { name: problem.name.clone(), reason: problem.message.clone() }).collect()
+}
+
+/// A scope of the wire, made ready.
+pub fn scope(scope: Option<work::Scope>) -> Scope {
+    Scope::new(scope.unwrap_or_default().grant())
+}
+
+/// Runs what may take long where it keeps nobody waiting but its caller.
+pub async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, RpcError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| RpcError::internal(error.to_string()))
+}
+
+/// Tells the host where its request stands.
+pub fn send_progress(call: &Call<Session>, token: &ProgressToken, kind: &'static str, message: &str) {
+    let value = Progress { kind, message: message.to_owned() };
+    call.peer.notify("$/progress", ProgressParams { token: token.clone(), value });
+}
+
+/// A path as a host may write it: plain, or as a `file:` URI.
+pub fn path_of(text: &str) -> &Path {
+    Path::new(text.strip_prefix("file://").unwrap_or(text))
+}

@@ -1,0 +1,76 @@
+//! `search/explain`, `config/get`, `status`: for people and for those who look after the process.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::current::{off_thread, scope};
+use super::session::Session;
+use crate::catalog::explain::Explanation;
+use crate::catalog::scope::Scope;
+use crate::catalog::{Catalog, explain as explaining, search};
+use crate::protocol::errors::RpcError;
+use crate::protocol::lifecycle::NoParams;
+use crate::protocol::work::{ExplainParams, Probe, SourceStatus, StatusResult, Watching};
+use crate::rpc::Call;
+use crate::workspace::effective::effective;
+
+pub async fn explain(call: Call<Session>, params: ExplainParams) -> Result<Explanation, RpcError> {
+    let _timer = call.session.metrics.time("search/explain", call.ticket.arrived);
+    let current = call.session.current(&call, None).await?;
+    if params.query.trim().is_empty() {
+        return Err(RpcError::invalid_params("/query", "`query` must be a text that is not blank"));
+    }
+    let (catalog, _) = current.with_inline(params.tools).await?;
+    let scope = scope(params.scope);
+    off_thread(move || explaining::explain(&catalog, &catalog.view(&scope), &params.query, params.limit)).await
+}
+
+pub async fn config(call: Call<Session>, _: NoParams) -> Result<Value, RpcError> {
+    let _timer = call.session.metrics.time("config/get", call.ticket.arrived);
+    Ok(effective(&call.session.current(&call, None).await?.config))
+}
+
+pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, RpcError> {
+    let _timer = call.session.metrics.time("status", call.ticket.arrived);
+    let session = &*call.session;
+    let current = session.current(&call, None).await?;
+    let catalog = current.catalog.clone();
+    let probe = off_thread(move || probe(&catalog)).await?;
+    let sources = current.catalog.sources.iter().map(|source| SourceStatus {
+        name: source.info.name.clone(),
+        state: "ready",
+        tool_count: source.tools.len(),
+        last_error: None,
+    });
+    Ok(StatusResult {
+        version: env!("CARGO_PKG_VERSION"),
+        pid: std::process::id(),
+        uptime_ms: session.process.started.elapsed().as_millis() as u64,
+        revision: current.revision,
+        sources: sources.collect(),
+        watching: Watching {
+            mode: "request",
+            paths: current.snapshot.paths.iter().map(|path| path.display().to_string()).collect(),
+        },
+        stale: session.opened().await?.loader.is_stale(),
+        degraded: current.snapshot.degraded,
+        untrusted: current.config.untrusted.clone(),
+        connections: session.process.connections.load(Ordering::Relaxed),
+        counters: session.metrics.counters(),
+        latencies: session.metrics.latencies(),
+        probe,
+    })
+}
+
+/// Looks for the first deferred tool by its name: an index that lives finds it.
+fn probe(catalog: &Catalog) -> Probe {
+    let view = catalog.view(&Scope::all());
+    let first = (0..catalog.len() as u32).find(|id| view.deferred.contains(*id));
+    let start = Instant::now();
+    let name = first.map_or("probe", |id| &*catalog.tool(id).name);
+    let found = search::run(catalog, &view, name, Some(1));
+    let ok = first.is_none_or(|id| found.matches.first() == Some(&id));
+    Probe { ok, micros: start.elapsed().as_micros() as u64 }
+}

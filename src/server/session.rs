@@ -1,0 +1,209 @@
+//! What belongs to one connection: its phase, its registrations, and the catalog they make with the files.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+
+use super::checkers::Checkers;
+use super::current::Built;
+use super::metrics::Metrics;
+use super::order::{Before, Order, Turn};
+use crate::catalog::source::Source;
+use crate::diagnostic::Diagnostic;
+use crate::protocol::errors::RpcError;
+use crate::protocol::lifecycle::HostCapabilities;
+use crate::rpc;
+use crate::workspace::layers::ConfigLayer;
+use crate::workspace::loader::Loader;
+use crate::workspace::snapshot::Places;
+
+/// What the command line said.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Where files are looked for. Its workspace is that of `--workspace`, which wins over `initialize`.
+    pub places: Places,
+    /// The workspace where neither names one: the working directory.
+    pub working_directory: Option<PathBuf>,
+    /// `--trust-workspace`.
+    pub trust_workspace: bool,
+}
+
+/// What all connections of the process share.
+pub struct Process {
+    /// What the command line said.
+    pub options: Options,
+    /// When it started.
+    pub started: Instant,
+    /// Open connections.
+    pub connections: AtomicUsize,
+    /// Compiled schemas, by content.
+    pub checkers: Checkers,
+}
+
+impl Process {
+    /// A process without connections.
+    pub fn new(options: Options) -> Self {
+        Self { options, started: Instant::now(), connections: AtomicUsize::new(0), checkers: Checkers::default() }
+    }
+}
+
+/// What `initialize` settled.
+pub struct Opened {
+    /// The files.
+    pub loader: Loader,
+    /// The host's layers of configuration.
+    pub layers: Vec<ConfigLayer>,
+    /// Whether flag or host trust the workspace.
+    pub trusted: bool,
+    /// What the host can be asked.
+    pub host: HostCapabilities,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    New,
+    Initializing,
+    Ready,
+    ShutDown,
+}
+
+/// One connection.
+pub struct Session {
+    /// What all connections share.
+    pub process: Arc<Process>,
+    /// Limit of the connection's messages, set by configuration.
+    pub max_message_bytes: Arc<AtomicUsize>,
+    /// Requests, counted and timed.
+    pub metrics: Metrics,
+    phase: watch::Sender<Phase>,
+    opened: OnceLock<Opened>,
+    registrations: Mutex<Registrations>,
+    order: Arc<Order>,
+    /// The catalog in use.
+    pub(super) built: Mutex<Option<Built>>,
+    /// What was last published, by file.
+    pub(super) published: Mutex<BTreeMap<String, Vec<Diagnostic>>>,
+}
+
+/// Sources of the connection, and how often they changed.
+#[derive(Default)]
+pub struct Registrations {
+    /// By name.
+    pub sources: BTreeMap<String, Arc<Source>>,
+    /// Counts changes.
+    pub revision: u64,
+}
+
+/// What the reader settles for a request.
+#[derive(Clone)]
+pub struct Ticket {
+    /// The registrations that arrived before it.
+    pub before: Before,
+    /// Its own place among them, if it is one.
+    pub turn: Option<Arc<Turn>>,
+    /// When the request was read.
+    pub arrived: Instant,
+}
+
+impl Session {
+    /// A session before `initialize`.
+    pub fn new(process: Arc<Process>) -> Self {
+        process.connections.fetch_add(1, Ordering::Relaxed);
+        Self {
+            process,
+            max_message_bytes: Arc::new(AtomicUsize::new(64 << 20)),
+            metrics: Metrics::default(),
+            phase: watch::Sender::new(Phase::New),
+            opened: OnceLock::new(),
+            registrations: Mutex::default(),
+            order: Arc::default(),
+            built: Mutex::new(None),
+            published: Mutex::default(),
+        }
+    }
+
+    /// Ends `initialize`, well or not.
+    pub(super) fn open(&self, opened: Option<Opened>) {
+        let well = opened.is_some_and(|opened| self.opened.set(opened).is_ok());
+        self.phase.send_if_modified(|phase| {
+            let ends = *phase == Phase::Initializing;
+            if ends {
+                *phase = if well { Phase::Ready } else { Phase::New };
+            }
+            ends
+        });
+    }
+
+    /// What `initialize` settled, once it has.
+    pub(super) async fn opened(&self) -> Result<&Opened, RpcError> {
+        let mut phase = self.phase.subscribe();
+        let ended = phase.wait_for(|phase| *phase != Phase::Initializing).await;
+        drop(ended);
+        self.opened.get().ok_or_else(RpcError::not_initialized)
+    }
+
+    /// What `initialize` settled, if it has.
+    pub(super) fn opened_now(&self) -> Option<&Opened> {
+        self.opened.get()
+    }
+
+    pub(super) fn shut_down(&self) {
+        self.phase.send_replace(Phase::ShutDown);
+    }
+
+    /// Whether `shutdown` was answered.
+    pub fn is_shut_down(&self) -> bool {
+        *self.phase.borrow() == Phase::ShutDown
+    }
+
+    /// The connection's sources.
+    pub(super) fn registrations(&self) -> MutexGuard<'_, Registrations> {
+        self.registrations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.process.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Methods that change what the connection registered; they take effect in order of arrival.
+const REGISTRATIONS: [&str; 2] = ["registry/register", "registry/unregister"];
+
+impl rpc::Session for Session {
+    type Ticket = Ticket;
+
+    fn gate(&self, method: &str) -> Result<(), RpcError> {
+        let mut outcome = Ok(());
+        self.phase.send_if_modified(|phase| {
+            let begins = *phase == Phase::New && method == "initialize";
+            outcome = match *phase {
+                Phase::New if begins => {
+                    *phase = Phase::Initializing;
+                    Ok(())
+                }
+                Phase::New if method == "exit" => Ok(()),
+                Phase::New => Err(RpcError::not_initialized()),
+                _ if method == "initialize" => Err(RpcError::invalid_request("the connection is initialized already")),
+                Phase::ShutDown if method != "exit" => {
+                    Err(RpcError::invalid_request("the connection was shut down: only `exit` is left"))
+                }
+                _ => Ok(()),
+            };
+            begins
+        });
+        outcome
+    }
+
+    fn arrive(&self, _seq: u64, method: &str, _params: Option<&RawValue>) -> Ticket {
+        let before = self.order.before();
+        let turn = REGISTRATIONS.contains(&method).then(|| Arc::new(self.order.turn()));
+        Ticket { before, turn, arrived: Instant::now() }
+    }
+}
