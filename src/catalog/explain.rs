@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::query::Query;
+use super::query::{Query, SCORE_UNIT};
 use super::search;
 use super::view::View;
 use super::{Catalog, ToolId};
@@ -123,7 +123,7 @@ fn count(frequencies: &[u16]) -> usize {
 }
 
 fn scored_tool(query: &Query<'_>, id: ToolId, score: i64, frequencies: &[u16], reason: &'static str) -> Scored {
-    let score = score as f64 / 1e9;
+    let score = score as f64 / SCORE_UNIT;
     let length = query.length(id);
     let times = |at: usize| query.sequence.iter().filter(|other| **other == at).count() as f64;
     let parts = (0..query.terms.len())

@@ -10,6 +10,9 @@ use super::{Catalog, ToolId, words};
 const K1: f64 = 1.5;
 const B: f64 = 0.75;
 
+/// SEARCH-7: scores are compared as whole numbers of this many to one.
+pub(super) const SCORE_UNIT: f64 = 1e9;
+
 /// SEARCH-10: of a query so many characters and distinct terms count.
 const MAX_CHARACTERS: usize = 1000;
 const MAX_TERMS: usize = 64;
@@ -79,9 +82,15 @@ impl<'a> Query<'a> {
         if answerable >= 4 { answerable.div_ceil(2) } else { 0 }
     }
 
-    /// The weight of a word in no document.
-    pub fn unknown_idf(&self) -> f64 {
-        idf(self.statistics.documents, 0)
+    /// SEARCH-12: what a term weighs among partial answers: its idf, and half of that where no document holds it.
+    pub fn near_weight(&self, term: usize) -> f64 {
+        let Term { idf, df, .. } = self.terms[term];
+        if df == 0 { idf / 2.0 } else { idf }
+    }
+
+    /// What a document would score that is about nothing but the query.
+    pub fn highest_score(&self) -> f64 {
+        self.sequence.iter().map(|term| self.near_weight(*term) * (K1 + 1.0)).sum()
     }
 
     /// Calls `each` with every deferred tool in scope that holds one of some terms, by id, and its frequency of every
@@ -127,11 +136,11 @@ impl<'a> Query<'a> {
         self.terms[term].idf * tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / self.statistics.mean_length))
     }
 
-    /// A document's score: its terms summed in query order, rounded to 1e-9 and counted in that unit.
+    /// A document's score: its terms summed in query order, rounded to 1e-9 and counted in that unit ([`SCORE_UNIT`]).
     pub fn score(&self, id: ToolId, frequencies: &[u16]) -> i64 {
         let length = self.length(id);
         let score: f64 = self.sequence.iter().map(|term| self.part(*term, frequencies[*term], length)).sum();
-        (score * 1e9).round() as i64
+        (score * SCORE_UNIT).round() as i64
     }
 
     /// A document's length in terms.

@@ -4,12 +4,15 @@
 use rustc_hash::FxHashSet;
 
 use super::json_text::push_string;
-use super::query::Query;
+use super::query::{Query, SCORE_UNIT};
 use super::view::View;
 use super::{Catalog, ToolId};
 
-/// Share of the query's weight that a near answer must hold. Settled on labelled queries: see ARCHITECTURE.md.
+/// Share of the query's weight that a near answer's words must carry, and share of the highest score possible that it
+/// must reach: the first asks how much of the query it holds, the second how much it is about that. Both settled on
+/// labelled queries: see ARCHITECTURE.md.
 const NEAR_SHARE: f64 = 0.3;
+const NEAR_SCORE: f64 = 0.2;
 /// Fewest content words that a near answer must hold: one shared word never suffices.
 const NEAR_WORDS: usize = 2;
 /// Most sources in the summary of a group without matches.
@@ -107,9 +110,9 @@ fn gated(query: &Query<'_>, limit: usize, except: &[ToolId]) -> Vec<ToolId> {
 
 /// SEARCH-12: tools that hold at least two of the query's content words and a share of its weight.
 fn near(query: &Query<'_>, room: usize, except: &[ToolId]) -> Vec<Near> {
-    let unknown = query.unknown_idf() / 2.0;
-    let weight = |at: usize| if query.terms[at].df == 0 { unknown } else { query.terms[at].idf };
+    let weight = |at: usize| query.near_weight(at);
     let needed = NEAR_SHARE * (0..query.terms.len()).map(weight).sum::<f64>();
+    let lowest = NEAR_SCORE * query.highest_score();
     // A document that holds none but the lightest terms cannot reach the share (nor two words): only the postings of
     // the others are gone through.
     let mut heaviest: Vec<usize> = (0..query.terms.len()).filter(|at| query.terms[*at].df > 0).collect();
@@ -128,8 +131,12 @@ fn near(query: &Query<'_>, room: usize, except: &[ToolId]) -> Vec<Near> {
     let mut best = Best::new(query.catalog, room);
     query.each_holder(essential, |id, frequencies| {
         let held = || frequencies.iter().enumerate().filter(|(_, frequency)| **frequency > 0).map(|(at, _)| at);
-        if held().count() >= NEAR_WORDS && held().map(weight).sum::<f64>() >= needed && !except.contains(&id) {
-            best.offer(query.score(id, frequencies), id);
+        if held().count() < NEAR_WORDS || held().map(weight).sum::<f64>() < needed || except.contains(&id) {
+            return;
+        }
+        let score = query.score(id, frequencies);
+        if score as f64 / SCORE_UNIT >= lowest {
+            best.offer(score, id);
         }
     });
     let ids = best.ids();

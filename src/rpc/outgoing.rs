@@ -24,8 +24,9 @@ pub(super) struct Outgoing {
     work: Condvar,
     /// Everything is written, or the queue closed.
     idle: Condvar,
-    /// Locked by who writes. Taken after `queue` or without it, never before.
-    sink: Mutex<Sink>,
+    /// Locked by who writes, after `queue` or without it, never before. Gone once the writer's thread ends, so that
+    /// the host sees the end though a session still holds its `Peer`.
+    sink: Mutex<Option<Sink>>,
     cap: usize,
     end: Sender<End>,
 }
@@ -46,7 +47,14 @@ struct Queue {
 impl Outgoing {
     /// `cap` in bytes; `end` is told when the host does not read or the sink fails.
     pub fn new(sink: Sink, cap: usize, end: Sender<End>) -> Self {
-        Self { queue: Mutex::default(), work: Condvar::new(), idle: Condvar::new(), sink: Mutex::new(sink), cap, end }
+        Self {
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            idle: Condvar::new(),
+            sink: Mutex::new(Some(sink)),
+            cap,
+            end,
+        }
     }
 
     pub fn set_framing(&self, framing: Framing) {
@@ -88,9 +96,7 @@ impl Outgoing {
             return Ok(Some(body));
         }
         let Ok(mut sink) = self.sink.try_lock() else { return Ok(Some(body)) };
-        if !sink.is_writable() {
-            return Ok(Some(body));
-        }
+        let Some(sink) = sink.as_mut().filter(|sink| sink.is_writable()) else { return Ok(Some(body)) };
         queue.scratch.clear();
         frame_start(framing, body.len(), &mut queue.scratch);
         frame_end(framing, &mut body);
@@ -100,6 +106,11 @@ impl Outgoing {
 
     /// The writer's thread: returns when the queue closes or the sink fails.
     pub fn write_loop(&self) {
+        self.write_until_closed();
+        *lock(&self.sink) = None;
+    }
+
+    fn write_until_closed(&self) {
         let mut taken = Vec::new();
         let mut scratch = Vec::with_capacity(COALESCE_BYTES);
         while let Some((framing, bytes)) = self.take(&mut taken) {
@@ -140,6 +151,7 @@ impl Outgoing {
 
     fn write(&self, framing: Framing, taken: &mut Vec<Vec<u8>>, scratch: &mut Vec<u8>) -> io::Result<()> {
         let mut sink = lock(&self.sink);
+        let Some(sink) = sink.as_mut() else { return Ok(()) };
         scratch.clear();
         for mut body in taken.drain(..) {
             frame_start(framing, body.len(), scratch);

@@ -58,10 +58,10 @@ impl Skimmer {
 
     fn step(&mut self, byte: u8) {
         let top = self.depth == 1;
-        if top && self.place == Place::Value && self.key == b"id" && !matches!(byte, b',' | b'}' if !self.in_string) {
-            if self.id.len() <= MAX_ID_BYTES {
-                self.id.push(byte);
-            }
+        let in_id = top && self.place == Place::Value && self.key == b"id";
+        let ends_id = !self.in_string && matches!(byte, b',' | b'}');
+        if in_id && !ends_id && self.id.len() <= MAX_ID_BYTES {
+            self.id.push(byte);
         }
         if self.in_string {
             match byte {

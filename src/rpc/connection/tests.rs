@@ -157,11 +157,11 @@ struct Host {
 
 impl Host {
     fn new() -> Self {
-        Self::with(Framing::Lines, Limits::default(), |pipe| Sink::descriptor(pipe))
+        Self::with(Framing::Lines, Limits::default(), Sink::descriptor)
     }
 
     fn limited(limits: Limits) -> Self {
-        Self::with(Framing::Lines, limits, |pipe| Sink::descriptor(pipe))
+        Self::with(Framing::Lines, limits, Sink::descriptor)
     }
 
     fn with(framing: Framing, limits: Limits, sink: fn(PipeWriter) -> Sink) -> Self {
@@ -249,7 +249,7 @@ fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
 #[test]
 fn ids_come_back_as_sent_in_both_framings() {
     for framing in [Framing::Lines, Framing::Headers] {
-        for sink in [|pipe| Sink::descriptor(pipe), |pipe: PipeWriter| Sink::new(pipe)] as [fn(PipeWriter) -> Sink; 2] {
+        for sink in [Sink::descriptor, Sink::new] as [fn(PipeWriter) -> Sink; 2] {
             let mut host = Host::with(framing, Limits::default(), sink);
             for id in ["0", "-7", "123456789012345678901234567890", "1.50", "1E400", r#""a""#, r#""\u00e9\"\n""#] {
                 host.request(id, "echo", json!({"text": "now"}));
@@ -374,7 +374,7 @@ fn a_message_over_the_limit_is_answered_and_read_past() {
     for framing in [Framing::Lines, Framing::Headers] {
         let small = limits(|limits| limits.max_message_bytes = Arc::new(AtomicUsize::new(1000)));
         let limit = small.max_message_bytes.clone();
-        let mut host = Host::with(framing, small, |pipe| Sink::descriptor(pipe));
+        let mut host = Host::with(framing, small, Sink::descriptor);
         let text = "x".repeat(300_000);
         host.request("1", "echo", json!({"text": "a"}));
         host.expect("TRANSPORT: under the limit", &result("1", "\"a\""));
@@ -392,7 +392,7 @@ fn a_message_over_the_limit_is_answered_and_read_past() {
 
 #[test]
 fn a_broken_header_ends_the_connection() {
-    let mut host = Host::with(Framing::Headers, Limits::default(), |pipe| Sink::descriptor(pipe));
+    let mut host = Host::with(Framing::Headers, Limits::default(), Sink::descriptor);
     host.request("1", "echo", json!({}));
     host.expect("TRANSPORT: before", &result("1", "\"-\""));
     host.to.write_all(b"Content-Length: many\r\n\r\n{}").expect("the sidecar reads");
@@ -468,7 +468,7 @@ fn a_raw_result_is_passed_on() {
     for (framing, expected) in
         [(Framing::Lines, "{\"a\":  [1, \"\\n\"] }"), (Framing::Headers, "{\"a\":\n [1, \"\\n\"]\r}")]
     {
-        let mut host = Host::with(framing, Limits::default(), |pipe| Sink::descriptor(pipe));
+        let mut host = Host::with(framing, Limits::default(), Sink::descriptor);
         host.request("1", "raw", json!({"text": "{\"a\":\n [1, \"\\n\"]\r}"}));
         host.expect("TRANSPORT: a raw result, on one line where lines are the framing", &result("1", expected));
     }
