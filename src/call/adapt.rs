@@ -13,8 +13,8 @@ use super::schema::{Sites, address, restricts_null};
 /// The copy, or why the schema cannot be checked.
 ///
 /// `compiles` tells whether the engine takes a pattern. A pattern whose absence could make the whole stricter
-/// (a key of `patternProperties`, or one beside `not`, `oneOf`, `if`, `contains`, `unevaluated…`) is not
-/// dropped: then nothing is checked.
+/// (a key of `patternProperties`, or one below `not`, `if`, `oneOf` or `contains`) is not dropped: then nothing
+/// is checked.
 pub fn adapt(root: &Value, sites: &Sites, compiles: impl Fn(&str) -> bool) -> Result<Value, String> {
     let mut known: FxHashMap<&str, bool> = FxHashMap::default();
     let mut total: u64 = 0;
@@ -34,12 +34,12 @@ pub fn adapt(root: &Value, sites: &Sites, compiles: impl Fn(&str) -> bool) -> Re
         return Err(refused(text));
     }
     let mut dropped = FxHashSet::default();
-    for (at, text) in &sites.patterns {
-        if !takes(text.as_str()) {
-            if sites.inverts {
-                return Err(refused(text));
+    for pattern in &sites.patterns {
+        if !takes(pattern.text.as_str()) {
+            if pattern.inverted {
+                return Err(refused(&pattern.text));
             }
-            dropped.insert(*at);
+            dropped.insert(pattern.at);
         }
     }
     copy(root, sites, &dropped)
@@ -73,11 +73,8 @@ fn nullable(mut object: Map<String, Value>, passed: bool) -> Result<Value, Strin
     object.shift_remove("nullable");
     if !restricts_null(&object) {
         match object.get_mut("type") {
-            Some(Value::Array(types)) => {
-                if !types.iter().any(|t| t == "null") {
-                    types.push(json!("null"));
-                }
-            }
+            Some(Value::Array(types)) if types.iter().any(|t| t == "null") => {}
+            Some(Value::Array(types)) => types.push(json!("null")),
             Some(one) if one != "null" => *one = json!([one.take(), "null"]),
             _ => {}
         }
@@ -150,7 +147,11 @@ mod tests {
     fn what_cannot_be_weakened_is_refused() {
         for (rule, schema) in [
             ("CALL-10: under not", json!({"not": {"pattern": "(?=a)"}})),
-            ("CALL-10: beside oneOf", json!({"oneOf": [{"pattern": "(?=a)"}, {"minLength": 3}]})),
+            (
+                "CALL-10: under not, by a reference",
+                json!({"not": {"properties": {"a": {"$ref": "#/$defs/a"}}}, "$defs": {"a": {"pattern": "(?=a)"}}}),
+            ),
+            ("CALL-10: under oneOf", json!({"oneOf": [{"pattern": "(?=a)"}, {"minLength": 3}]})),
             ("CALL-10: as a key", json!({"patternProperties": {"(?=a)": {}}, "additionalProperties": false})),
             (
                 "CALL-9: nullable on the way of a reference",

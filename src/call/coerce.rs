@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Number, Value};
 
-use super::cost::weight;
+use super::cost::{nesting, weight};
 use super::excerpt;
 use super::schema::{Additional, NodeId, Schema, Types};
 use super::violation::write_member;
@@ -294,14 +294,6 @@ fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) if a.is_f64() != b.is_f64() => a.as_f64() == b.as_f64(),
         _ => a == b,
-    }
-}
-
-fn nesting(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
-        Value::Object(members) => 1 + members.values().map(nesting).max().unwrap_or(0),
-        _ => 0,
     }
 }
 

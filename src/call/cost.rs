@@ -2,17 +2,20 @@
 //!
 //! A validator follows references and collects the errors of every alternative, so a small schema can ask for
 //! exponential work, and a call has nobody to interrupt it. Without references the product of both sizes
-//! bounds the work; otherwise, or where that is too coarse, the evaluation is walked through beforehand with
-//! every branch taken, which is never less than what the validator does.
+//! bounds the work. Otherwise, or where that is too coarse, every pair of a node and a value that can meet is
+//! visited once, and how often they meet is added up: never less than what the validator does.
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::schema::{Additional, NodeId, Schema};
+use super::schema::{Additional, NodeId, Schema, address};
 
-/// Work below which nothing is walked, in (node, value) pairs.
+/// Work below which nothing is counted, in (node, value) pairs.
 const CHEAP: u64 = 50_000;
 /// Work beyond which nothing is checked. About 50 ns each in the validator.
 const MAX_WORK: u64 = 2_000_000;
+/// Pairs beyond which counting itself takes too long.
+const MAX_PAIRS: u64 = 500_000;
 /// Nesting of one evaluation, which is what takes stack.
 const MAX_DEPTH: usize = 400;
 /// Bytes of text that count as one step.
@@ -20,13 +23,26 @@ const TEXT_STEP: usize = 32;
 
 /// Why a check of this value would be too much, if it would.
 pub fn refusal(schema: &Schema, value: &Value) -> Option<&'static str> {
-    let weight = weight(value, 0);
-    if !schema.refers && (schema.nodes.len() as u64).saturating_mul(weight) <= CHEAP {
+    if !schema.refers && (schema.nodes.len() as u64).saturating_mul(weight(value, 0)) <= CHEAP {
         return None;
     }
-    let mut walk = Walk { schema, left: MAX_WORK, refusal: None };
-    walk.node(0, value, 0, 1);
-    walk.refusal
+    let mut count = Count { schema, known: FxHashMap::default(), pairs: MAX_PAIRS };
+    match count.pair(0, value, 0) {
+        None => Some("the schema leads too deep for these arguments, or to too many places"),
+        Some(cost) if cost.work.saturating_add(cost.again) > MAX_WORK => {
+            Some("checking these arguments against the schema would take too long")
+        }
+        Some(_) => None,
+    }
+}
+
+/// Levels of arrays and objects in a value.
+pub fn nesting(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(nesting).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// Size of a value: one for each part, and its text.
@@ -45,77 +61,111 @@ pub fn weight(value: &Value, depth: usize) -> u64 {
     inner.saturating_add(1)
 }
 
-struct Walk<'a> {
-    schema: &'a Schema,
-    left: u64,
-    refusal: Option<&'static str>,
+/// What evaluating a value against a node takes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cost {
+    /// Steps of one evaluation.
+    work: u64,
+    /// Steps taken again: an alternative is first tried and then asked for its errors, which hold copies.
+    again: u64,
+    /// Nesting of the evaluation.
+    height: usize,
 }
 
-impl Walk<'_> {
-    fn spend(&mut self, work: u64) {
-        match self.left.checked_sub(work) {
-            Some(left) => self.left = left,
-            None => self.refusal = Some("checking these arguments against the schema would take too long"),
-        }
+impl Cost {
+    fn add(&mut self, part: Self) {
+        self.work = self.work.saturating_add(part.work);
+        self.again = self.again.saturating_add(part.again);
+        self.height = self.height.max(part.height + 1);
+    }
+}
+
+struct Count<'a> {
+    schema: &'a Schema,
+    known: FxHashMap<(NodeId, usize), Cost>,
+    pairs: u64,
+}
+
+impl Count<'_> {
+    fn spend(&mut self, pairs: u64) -> Option<()> {
+        self.pairs = self.pairs.checked_sub(pairs)?;
+        Some(())
     }
 
-    /// `factor` is how often the validator comes by: once, and once more for every alternative around it, since
-    /// an alternative is first tried and then asked for its errors.
-    fn node(&mut self, id: NodeId, value: &Value, depth: usize, factor: u64) {
+    /// The cost of a pair, `None` where it leads too deep or counting took too long.
+    fn pair(&mut self, id: NodeId, value: &Value, depth: usize) -> Option<Cost> {
+        let schema = self.schema;
+        let node = &schema.nodes[id];
+        // A pair that leads nowhere is counted faster than remembered.
+        let leads = value.is_array() || value.is_object() || node.leads_on();
+        if leads && let Some(&cost) = self.known.get(&(id, address(value))) {
+            return (depth + cost.height <= MAX_DEPTH).then_some(cost);
+        }
         if depth > MAX_DEPTH {
-            self.refusal = Some("the schema leads too deep for these arguments");
+            return None;
         }
-        if self.refusal.is_some() {
-            return;
-        }
-        let node = &self.schema.nodes[id];
+        let breadth = match value {
+            Value::Array(items) => items.len(),
+            Value::Object(members) => members.len(),
+            _ => 0,
+        };
+        self.spend(1 + breadth as u64 / 8)?;
         let texts = match value {
             Value::String(text) => 1 + text.len() / TEXT_STEP,
             Value::Object(members) => members.keys().map(|name| 1 + name.len() / TEXT_STEP).sum(),
             _ => 0,
         };
         let literals = node.literals.as_ref().map_or(0, |literals| literals.len() / 8);
-        self.spend(factor.saturating_mul((1 + literals + texts * (node.patterns + node.any_member.len())) as u64));
-        let mut factor = factor;
-        if node.revisits {
-            self.spend(factor.saturating_mul(weight(value, depth)));
-            factor += 1;
-        }
+        let own = 1 + literals + texts * (node.patterns + node.any_member.len());
+        let mut cost = Cost { work: own as u64, again: 0, height: 0 };
         for &to in node.all_of.iter().chain(&node.aside) {
-            self.node(to, value, depth + 1, factor);
+            cost.add(self.pair(to, value, depth + 1)?);
         }
         for choice in &node.choices {
-            // The errors of an alternative hold copies of what they speak of.
-            self.spend((choice.len() as u64).saturating_mul(weight(value, depth)));
+            let weight = weight(value, depth);
+            self.spend(weight / 8)?;
+            let copies = (choice.len() as u64).saturating_mul(weight);
+            cost.again = cost.again.saturating_add(copies);
             for &to in choice {
-                self.node(to, value, depth + 1, factor + 1);
+                let mut part = self.pair(to, value, depth + 1)?;
+                part.again = part.again.saturating_add(part.work);
+                cost.add(part);
             }
         }
         match value {
             Value::Object(members) => {
-                for (name, value) in members {
+                for (name, member) in members {
                     if let Some(&to) = node.properties.get(name.as_str()) {
-                        self.node(to, value, depth + 1, factor);
+                        cost.add(self.pair(to, member, depth + 1)?);
                     } else if let Additional::Follow(to) = node.additional {
-                        self.node(to, value, depth + 1, factor);
+                        cost.add(self.pair(to, member, depth + 1)?);
                     }
                     for &to in &node.any_member {
-                        self.node(to, value, depth + 1, factor);
+                        cost.add(self.pair(to, member, depth + 1)?);
                     }
                 }
             }
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
                     if let Some(&to) = node.prefix.get(at).or(node.rest.as_ref()) {
-                        self.node(to, item, depth + 1, factor);
+                        cost.add(self.pair(to, item, depth + 1)?);
                     }
                     for &to in &node.any_item {
-                        self.node(to, item, depth + 1, factor);
+                        cost.add(self.pair(to, item, depth + 1)?);
                     }
                 }
             }
             _ => {}
         }
+        if node.revisits {
+            let weight = weight(value, depth);
+            self.spend(weight / 8)?;
+            cost.again = cost.again.saturating_add(cost.work).saturating_add(weight);
+        }
+        if leads {
+            self.known.insert((id, address(value)), cost);
+        }
+        Some(cost)
     }
 }
 

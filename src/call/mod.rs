@@ -2,12 +2,12 @@
 //!
 //! Pure, and total: whatever was typed, the answer is a value or a [`Problem`], the text a model repairs its
 //! call from. The steps stand in their own files, in the order in which a call passes them:
-//! [`arguments`] and [`envelope`] read, [`suggest`] answers a wrong name, [`coerce`] and [`validate`] work on
+//! [`arguments`] and [`envelope`] read, [`suggest`] answers a wrong name, `coerce` and [`validate`] work on
 //! the arguments, [`plan`] says which calls may run together.
 
 mod adapt;
 pub mod arguments;
-pub mod coerce;
+mod coerce;
 mod cost;
 pub mod envelope;
 mod excerpt;

@@ -153,7 +153,7 @@ impl Default for Node {
 #[derive(Debug)]
 pub struct Schema {
     pub nodes: Vec<Node>,
-    /// Any reference at all: work is then not bounded by the number of nodes.
+    /// Any reference at all: the nodes then are no tree.
     pub refers: bool,
 }
 
@@ -183,14 +183,23 @@ impl Schema {
 pub struct Sites {
     /// Subschemas with `nullable: true`.
     pub nullable: FxHashSet<usize>,
-    /// Subschemas with a `pattern`, and it.
-    pub patterns: Vec<(usize, String)>,
+    /// Every `pattern`.
+    pub patterns: Vec<Pattern>,
     /// Keys of `patternProperties`.
     pub member_patterns: Vec<String>,
     /// Values that the path of some `$ref` leads through.
     pub passed: FxHashSet<usize>,
-    /// A keyword under which a weaker subschema makes a stricter whole.
-    pub inverts: bool,
+}
+
+/// One `pattern` keyword.
+#[derive(Debug)]
+pub struct Pattern {
+    /// Address of its subschema.
+    pub at: usize,
+    pub text: String,
+    /// Stands where a weaker subschema can make the whole stricter: below `not`, `if`, `oneOf`, `contains`.
+    pub inverted: bool,
+    node: NodeId,
 }
 
 /// What reading found.
@@ -215,16 +224,21 @@ pub fn read(root: &Value) -> Read {
         anchors: FxHashMap::default(),
         pending: Vec::new(),
         embedded: false,
+        inverting: Vec::new(),
         refusal: None,
         sites: Sites::default(),
     };
     reader.subschema(root);
     let refers = reader.follow(root);
-    if refers && returns_in_place(&reader.nodes) {
+    let inverted = reached(&reader.nodes, std::mem::take(&mut reader.inverting));
+    for pattern in &mut reader.sites.patterns {
+        pattern.inverted = inverted[pattern.node];
+    }
+    narrow(&mut reader.nodes);
+    if returns_in_place(&reader.nodes) {
         reader.refuse("a reference leads back to itself without a step into the value");
     }
-    let mut schema = Schema { nodes: reader.nodes, refers };
-    narrow(&mut schema.nodes);
+    let schema = Schema { nodes: reader.nodes, refers };
     Read { schema, sites: reader.sites, refusal: reader.refusal }
 }
 
@@ -242,6 +256,8 @@ struct Reader<'a> {
     anchors: FxHashMap<&'a str, NodeId>,
     pending: Vec<(NodeId, &'a str)>,
     embedded: bool,
+    /// Where `not`, `if`, `oneOf` and `contains` lead.
+    inverting: Vec<NodeId>,
     refusal: Option<String>,
     sites: Sites,
 }
@@ -296,7 +312,8 @@ impl<'a> Reader<'a> {
                     self.sites.nullable.insert(address(at));
                 }
                 ("pattern", Value::String(pattern)) => {
-                    self.sites.patterns.push((address(at), pattern.clone()));
+                    let (at, text) = (address(at), pattern.clone());
+                    self.sites.patterns.push(Pattern { at, text, inverted: false, node: id });
                     node.patterns += 1;
                 }
                 ("type", Value::String(name)) => node.types = Types::named(name).unwrap_or(Types::ALL),
@@ -336,12 +353,14 @@ impl<'a> Reader<'a> {
                 ("allOf", Value::Array(items)) => node.all_of.extend(self.list(items)),
                 ("anyOf", Value::Array(items)) => node.choices.push(self.list(items)),
                 ("oneOf", Value::Array(items)) => {
-                    self.sites.inverts = true;
-                    node.choices.push(self.list(items));
+                    let list = self.list(items);
+                    self.inverting.extend(&list);
+                    node.choices.push(list);
                 }
                 ("not" | "if", _) => {
-                    self.sites.inverts = true;
-                    node.aside.push(self.subschema(value));
+                    let id = self.subschema(value);
+                    self.inverting.push(id);
+                    node.aside.push(id);
                 }
                 ("then" | "else", _) => node.aside.push(self.subschema(value)),
                 ("dependentSchemas" | "dependencies", Value::Object(members)) => {
@@ -355,18 +374,19 @@ impl<'a> Reader<'a> {
                     }
                 }
                 ("unevaluatedProperties", _) => {
-                    (self.sites.inverts, node.revisits) = (true, true);
+                    node.revisits = true;
                     node.any_member.push(self.subschema(value));
                 }
                 ("unevaluatedItems", _) => {
-                    (self.sites.inverts, node.revisits) = (true, true);
+                    node.revisits = true;
                     node.any_item.push(self.subschema(value));
                 }
                 ("propertyNames", _) => node.any_member.push(self.subschema(value)),
                 ("contains", _) => {
                     // `maxContains` bounds from above what a weaker subschema would count.
-                    self.sites.inverts = true;
-                    node.any_item.push(self.subschema(value));
+                    let id = self.subschema(value);
+                    self.inverting.push(id);
+                    node.any_item.push(id);
                 }
                 ("uniqueItems", Value::Bool(true)) => node.revisits = true,
                 _ => {}
@@ -489,32 +509,57 @@ fn narrow(nodes: &mut [Node]) {
     }
 }
 
+impl Node {
+    /// The nodes that the same value meets below this one.
+    fn in_place(&self) -> impl Iterator<Item = NodeId> {
+        self.all_of.iter().chain(self.choices.iter().flatten()).chain(&self.aside).copied()
+    }
+
+    /// Whether the same value meets further nodes below this one.
+    pub fn leads_on(&self) -> bool {
+        self.in_place().next().is_some()
+    }
+
+    /// The nodes that parts of the value meet.
+    fn parts(&self) -> impl Iterator<Item = NodeId> {
+        let additional = match self.additional {
+            Additional::Follow(to) => Some(to),
+            _ => None,
+        };
+        let lists = [&self.prefix, &self.any_member, &self.any_item];
+        self.properties.values().chain(lists.into_iter().flatten()).copied().chain(additional).chain(self.rest)
+    }
+}
+
+/// Which nodes are reached from some.
+fn reached(nodes: &[Node], mut open: Vec<NodeId>) -> Vec<bool> {
+    let mut reached = vec![false; nodes.len()];
+    while let Some(id) = open.pop() {
+        if !std::mem::replace(&mut reached[id], true) {
+            open.extend(nodes[id].in_place().chain(nodes[id].parts()));
+        }
+    }
+    reached
+}
+
 /// Whether some node is reached from itself for the same value: checking it would never end.
 fn returns_in_place(nodes: &[Node]) -> bool {
-    let targets = |id: NodeId| -> Vec<NodeId> {
-        let node = &nodes[id];
-        node.all_of.iter().chain(node.choices.iter().flatten()).chain(&node.aside).copied().collect()
-    };
     // Depth first without recursion: a chain of references can be as long as the schema.
     let (mut entered, mut left) = (vec![false; nodes.len()], vec![false; nodes.len()]);
     for start in 0..nodes.len() {
-        if entered[start] {
+        if std::mem::replace(&mut entered[start], true) {
             continue;
         }
-        entered[start] = true;
-        let mut path = vec![(start, targets(start))];
+        let mut path = vec![(start, nodes[start].in_place().collect::<Vec<_>>())];
         while let Some((id, rest)) = path.last_mut() {
             match rest.pop() {
                 None => {
                     left[*id] = true;
                     path.pop();
                 }
-                Some(next) if entered[next] && !left[next] => return true,
-                Some(next) if entered[next] => {}
-                Some(next) => {
-                    entered[next] = true;
-                    path.push((next, targets(next)));
-                }
+                Some(next) if left[next] => {}
+                Some(next) if std::mem::replace(&mut entered[next], true) => return true,
+                Some(next) => path.push((next, nodes[next].in_place().collect())),
             }
         }
     }

@@ -10,22 +10,25 @@ pub const MAX_NAME: usize = 128;
 
 /// At most [`MAX_SUGGESTIONS`] of the candidates `(full name, bare name)`, nearest first.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<&'a str> {
-    let Some(wanted) = Letters::of(wanted.trim()) else { return Vec::new() };
-    let bare = Letters::of(bare_name(&wanted.text)).unwrap_or_else(|| wanted.clone());
+    let wanted = wanted.trim();
+    let wanted_bare = bare_name(wanted);
+    let (Some(whole), Some(bare)) = (Letters::of(told_apart(wanted)), Letters::of(wanted_bare)) else {
+        return Vec::new();
+    };
     let mut best: Vec<(usize, &'a str)> = Vec::with_capacity(MAX_SUGGESTIONS + 1);
     let mut rows = Rows::default();
     for (full, candidate_bare) in candidates {
-        if full.len() > MAX_NAME * 4 || full.chars().count() > MAX_NAME {
+        if full.len() > MAX_NAME && full.chars().count() > MAX_NAME {
             continue;
         }
         let cap = if best.len() == MAX_SUGGESTIONS { best[MAX_SUGGESTIONS - 1].0 } else { usize::MAX };
-        let distance = if candidate_bare.eq_ignore_ascii_case(&bare.text) {
+        let distance = if candidate_bare.eq_ignore_ascii_case(wanted_bare) {
             Some(0)
         } else {
             let to_bare = rows.distance(&bare, candidate_bare, cap);
-            let to_full = rows.distance(&wanted, full, to_bare.unwrap_or(cap));
+            let to_whole = rows.distance(&whole, told_apart(full), to_bare.unwrap_or(cap));
             // 0 is kept for the same bare name.
-            to_full.or(to_bare).map(|d| d + 1)
+            to_whole.or(to_bare).map(|distance| distance + 1)
         };
         if let Some(distance) = distance {
             let entry = (distance, full);
@@ -38,29 +41,37 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = (&'a str, 
     best.into_iter().map(|(_, name)| name).collect()
 }
 
+/// A name without the marker that says nothing about it.
+fn told_apart(name: &str) -> &str {
+    name.strip_prefix("mcp__").unwrap_or(name)
+}
+
 /// The tool part of `mcp__server__tool`; any other name is bare already.
 fn bare_name(name: &str) -> &str {
     name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map_or(name, |(_, tool)| tool)
 }
 
-/// A name as it is compared: ASCII case folded, with the set of its letters for a quick lower bound.
-#[derive(Clone)]
+/// Bins of a letter count: letters that share one make the bound weaker, never wrong.
+const BINS: usize = 32;
+
+/// A name as it is compared, ASCII case folded, with the count of its letters.
 struct Letters {
-    text: String,
     chars: Vec<char>,
-    set: u64,
+    counts: [u8; BINS],
 }
 
 impl Letters {
     fn of(name: &str) -> Option<Self> {
-        let text = name.to_ascii_lowercase();
-        let chars: Vec<char> = text.chars().take(MAX_NAME + 1).collect();
-        (!chars.is_empty() && chars.len() <= MAX_NAME).then(|| Self { set: letter_set(&chars), text, chars })
+        let chars: Vec<char> = name.chars().take(MAX_NAME + 1).map(|c| c.to_ascii_lowercase()).collect();
+        if chars.is_empty() || chars.len() > MAX_NAME {
+            return None;
+        }
+        let mut counts = [0; BINS];
+        for &c in &chars {
+            counts[c as usize % BINS] += 1;
+        }
+        Some(Self { chars, counts })
     }
-}
-
-fn letter_set(chars: &[char]) -> u64 {
-    chars.iter().fold(0, |set, &c| set | 1 << (c as u32 % 64))
 }
 
 /// The rows of the distance matrix, kept between candidates.
@@ -76,15 +87,32 @@ impl Rows {
     /// Optimal string alignment distance (Damerau 1964: insert, delete, replace, swap neighbours), or `None`
     /// over `cap` or over a third of the longer name.
     fn distance(&mut self, wanted: &Letters, name: &str, cap: usize) -> Option<usize> {
-        self.other.clear();
-        self.other.extend(name.chars().map(|c| c.to_ascii_lowercase()));
-        let (a, b) = (&wanted.chars, &self.other);
-        let cap = cap.min(a.len().max(b.len()) / 3);
-        // Each edit changes the length by at most one, and removes at most one letter from the set.
-        let missing = wanted.set & !letter_set(b);
-        if a.len().abs_diff(b.len()) > cap || missing.count_ones() as usize > cap {
+        let a = &wanted.chars;
+        // The length in bytes decides before anything is decoded: a name has at least a quarter as
+        // many letters, and at most as many.
+        let longest = a.len().max(name.len());
+        let cap = cap.min(longest / 3);
+        if a.len() > name.len() + cap || name.len() / 4 > a.len() + cap {
             return None;
         }
+        // Each edit brings or takes at most one letter, and a swap none. Most names are refused by this count.
+        let mut left = wanted.counts;
+        let (mut length, mut surplus) = (0, 0);
+        for c in name.chars() {
+            length += 1;
+            match &mut left[c.to_ascii_lowercase() as usize % BINS] {
+                0 if surplus == cap => return None,
+                0 => surplus += 1,
+                count => *count -= 1,
+            }
+        }
+        let cap = cap.min(a.len().max(length) / 3);
+        if surplus > cap || a.len() + surplus > length + cap {
+            return None;
+        }
+        self.other.clear();
+        self.other.extend(name.chars().map(|c| c.to_ascii_lowercase()));
+        let b = &self.other;
         let over = cap + 1;
         self.above.clear();
         self.above.extend((0..=b.len()).map(|j| j.min(over)));

@@ -202,18 +202,22 @@ impl Checker {
 
     /// The validator's answer, or why it was not asked.
     fn fits(&self, value: &Value) -> Result<bool, String> {
-        let validator = self.validator.as_ref().map_err(String::clone)?;
-        if let Some(reason) = self.schema.as_ref().and_then(|schema| cost::refusal(schema, value)) {
-            return Err(reason.to_owned());
-        }
+        let validator = self.affordable(value)?;
         guarded(|| validator.is_valid(value))
     }
 
+    fn affordable(&self, value: &Value) -> Result<&Validator, String> {
+        let validator = self.validator.as_ref().map_err(String::clone)?;
+        match self.schema.as_ref().and_then(|schema| cost::refusal(schema, value)) {
+            Some(reason) => Err(reason.to_owned()),
+            None => Ok(validator),
+        }
+    }
+
     fn violations(&self, value: &Value) -> Verdict {
-        let found = match &self.validator {
-            Ok(validator) => guarded(|| violation::telling(value, validator.iter_errors(value))),
-            Err(reason) => Err(reason.clone()),
-        };
+        let found = self
+            .affordable(value)
+            .and_then(|validator| guarded(|| violation::telling(value, validator.iter_errors(value))));
         match found {
             Ok(violations) if violations.is_empty() => {
                 Verdict::Unchecked { reason: "the validator found no fault it could name".to_owned() }

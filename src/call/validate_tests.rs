@@ -543,6 +543,8 @@ fn hostile_schemas() {
         ("CALL-10: a chain of references", chain(300), json!({"a": "1"})),
         ("CALL-10: a chain without end", chain(15_000), json!({"a": "1"})),
         ("CALL-10: doubling allOf", doubling("allOf"), json!({"a": "x"})),
+        ("CALL-10: doubling allOf, fitting", doubling("allOf"), json!({"a": 1})),
+        ("CALL-10: doubling oneOf, fitting", doubling("oneOf"), json!({"a": 1})),
         ("CALL-10: doubling anyOf", doubling("anyOf"), json!({"a": "x"})),
         ("CALL-10: doubling oneOf", doubling("oneOf"), json!({"a": ["x"]})),
         (
@@ -655,11 +657,11 @@ proptest! {
 
     /// Each argument is independent of the others here, so one that fits must stay, whatever the others do.
     #[test]
-    fn a_part_that_fits_is_never_changed(a in subschema(), b in subschema(), given in arguments()) {
+    fn a_part_that_fits_is_never_changed(
+        // `$ref: "#"` would mean another schema when it stands alone.
+        a in subschema().prop_filter("stands alone", |a| !a.to_string().contains("$ref")), b in subschema(), given in arguments()) {
         let whole = json!({"properties": {"a": a, "b": b}});
         let alone = json!({"properties": {"a": a}, "$defs": {"root": whole}});
-        // `$ref: "#"` would mean another schema when it stands alone.
-        prop_assume!(!a.to_string().contains("$ref"));
         if let Some(validator) = well_formed(&alone)
             && validator.is_valid(&json!({"a": given["a"]}))
         {
