@@ -1,15 +1,16 @@
 //! Flags and subcommands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::{Map, Value, json};
 
 use crate::server::session::Options;
 use crate::workspace::snapshot::Places;
 
 /// Tool search for LLM agents: what a model sees of a large tool catalog.
 #[derive(Debug, Parser)]
-#[command(name = "toolscout", version, about)]
+#[command(name = "toolscout", version, about, after_help = "New here? `toolscout demo` shows it at work.")]
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,
@@ -19,6 +20,7 @@ pub struct Cli {
 
 /// Where configuration and registries are.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Files")]
 pub struct Common {
     /// Configuration file, over those of user and workspace
     #[arg(long, global = true, value_name = "FILE")]
@@ -38,14 +40,160 @@ pub struct Common {
 pub enum Command {
     /// Serve a host over standard input and output (the default)
     Serve,
+    /// Search the deferred tools, as a model does with tool_search
+    Search(Search),
+    /// Show the tools array of a turn and what it costs
+    Assemble(Assemble),
+    /// Show description and parameters of tools, as tool_describe gives them
+    Describe(Describe),
+    /// Show why a query finds what it finds
+    Explain(Search),
+    /// Look for mistakes in configuration and registries; exit code 1 if there are errors
+    Check(Output),
+    /// Show sources, the files they come from, and whether search works
+    Status(Output),
+    /// Watch a host and the sidecar at work on a sample catalog
+    Demo(Output),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell to complete in
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Print the sidecar's answer as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Search {
+    /// Words to look for; together they are one query
+    #[arg(required = true)]
+    pub query: Vec<String>,
+    /// Most matches
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+impl Search {
+    /// The words as one query.
+    pub fn query(&self) -> String {
+        self.query.join(" ")
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Assemble {
+    /// Context length of the model, in tokens
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub context: Option<u64>,
+    /// Format of the tools array
+    #[arg(long, value_enum, default_value_t = Format::Openai)]
+    pub format: Format,
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+/// Formats of the tools array, as the wire names them.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Format {
+    Openai,
+    OpenaiResponses,
+    Anthropic,
+    Mcp,
+}
+
+impl Format {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Openai => "openai",
+            Self::OpenaiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Describe {
+    /// Names of tools, with or without their server's part
+    #[arg(required = true)]
+    pub name: Vec<String>,
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+/// What the session is granted. Names or globs.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Scope")]
+pub struct Scope {
+    /// Grant this toolset and no other; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub toolset: Vec<String>,
+    /// Deny this toolset; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub without_toolset: Vec<String>,
+    /// Grant these tools and no others; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub allow: Vec<String>,
+    /// Deny these tools; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub deny: Vec<String>,
+}
+
+impl Scope {
+    /// The scope on the wire; null where no flag was given.
+    pub fn wire(&self) -> Value {
+        let pair = |granted: (&str, &[String]), denied: (&str, &[String])| {
+            let given = [granted, denied].into_iter().filter(|(_, names)| !names.is_empty());
+            given.map(|(key, names)| (key.to_owned(), json!(names))).collect::<Map<_, _>>()
+        };
+        let toolsets = pair(("enabled", &self.toolset), ("disabled", &self.without_toolset));
+        let tools = pair(("allow", &self.allow), ("deny", &self.deny));
+        if toolsets.is_empty() && tools.is_empty() {
+            return Value::Null;
+        }
+        json!({ "toolsets": toolsets, "tools": tools })
+    }
+}
+
+impl Command {
+    /// Whether what is printed is for a program.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Self::Serve | Self::Completions { .. } => false,
+            Self::Search(args) | Self::Explain(args) => args.output.json,
+            Self::Assemble(args) => args.output.json,
+            Self::Describe(args) => args.output.json,
+            Self::Check(output) | Self::Status(output) | Self::Demo(output) => output.json,
+        }
+    }
 }
 
 impl Common {
+    /// Whether any of them was given.
+    pub fn is_given(&self) -> bool {
+        self.config.is_some() || !self.registry.is_empty() || self.workspace.is_some() || self.trust_workspace
+    }
+
     /// The flags, made absolute where the working directory matters.
     pub fn options(&self) -> Options {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let user = home("XDG_CONFIG_HOME").or_else(|| home("HOME").map(|home| home.join(".config")));
+        // The XDG specification has relative paths ignored.
+        let user = home("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+        let user = user.or_else(|| home("HOME").map(|home| home.join(".config")));
         Options {
             places: Places {
                 user: user.map(|folder| folder.join("toolscout")),
@@ -57,4 +205,12 @@ impl Common {
             trust_workspace: self.trust_workspace,
         }
     }
+}
+
+/// Folders in which a registry file is found without a flag, the nearest last.
+pub fn registry_folders(options: &Options) -> Vec<PathBuf> {
+    let workspace = options.places.workspace.as_deref().or(options.working_directory.as_deref());
+    let workspace = workspace.map(|root| root.join(".toolscout"));
+    let user = options.places.user.as_deref().map(Path::to_owned);
+    [user, workspace].into_iter().flatten().map(|folder| folder.join("registry")).collect()
 }

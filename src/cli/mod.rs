@@ -1,17 +1,69 @@
 //! The command line: `serve` for hosts, the rest for people.
+//!
+//! The people's commands talk to a sidecar as a host does, so what they show is what a host would get. Environment,
+//! working directory and arguments are read here and nowhere else.
 
+mod answers;
+mod assemble;
+mod check;
+mod client;
+mod completions;
+mod demo;
+mod describe;
+mod explain;
+mod failure;
 mod flags;
+mod newcomer;
+mod page;
+mod printable;
+mod report;
+mod sample;
+mod search;
 mod serve;
+mod sidecar;
+mod status;
+mod table;
+mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use flags::{Cli, Command};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
-/// Runs the program.
+use failure::Failure;
+use flags::{Cli, Command, Common};
+use report::Report;
+use terminal::Terminal;
+
+/// Runs the program. Exit codes: 0 done, 1 the work failed, 2 wrong usage.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => serve::serve(&cli.common),
+    let Cli { common, command } = Cli::parse();
+    let command = command.unwrap_or(Command::Serve);
+    if matches!(command, Command::Serve) {
+        return serve::serve(&common);
+    }
+    if matches!(command, Command::Demo(_)) && common.is_given() {
+        let message = "the demo plays on its own sample: leave out --config, --registry, --workspace and the like";
+        Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
+    }
+    let json = command.is_json();
+    match run(&common, command) {
+        Ok(report) => report.print(),
+        Err(failure) => failure.into_report(json).print(),
+    }
+}
+
+fn run(common: &Common, command: Command) -> Result<Report, Failure> {
+    let terminal = Terminal::of_stdout();
+    match command {
+        Command::Serve => Ok(Report::default()),
+        Command::Search(args) => search::run(common, &args, terminal),
+        Command::Assemble(args) => assemble::run(common, &args, terminal),
+        Command::Describe(args) => describe::run(common, &args, terminal),
+        Command::Explain(args) => explain::run(common, &args, terminal),
+        Command::Check(args) => check::run(common, &args, terminal),
+        Command::Status(args) => status::run(common, &args, terminal),
+        Command::Demo(args) => demo::run(common, &args, terminal),
+        Command::Completions { shell } => Ok(completions::run(shell)),
     }
 }

@@ -1,7 +1,9 @@
 //! `toolscout serve`: the sidecar.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use super::failure::complain;
 use super::flags::Common;
 use crate::rpc::Sink;
 use crate::server;
@@ -9,6 +11,7 @@ use crate::server;
 /// Serves one host until it is gone. Nothing but frames goes to standard output; logs go to standard error.
 pub fn serve(common: &Common) -> ExitCode {
     log_to_stderr();
+    greet();
     let ended = server::serve_stdio(common.options(), std::io::stdin(), stdout());
     ended.unwrap_or_else(|error| {
         tracing::error!(%error, "the sidecar could not start");
@@ -29,6 +32,13 @@ fn stdout() -> Sink {
 #[cfg(not(unix))]
 fn stdout() -> Sink {
     Sink::new(std::io::stdout())
+}
+
+/// A person who starts it by hand sees nothing happen, and may not know why.
+fn greet() {
+    if std::io::stdin().is_terminal() {
+        complain("waiting for a host on standard input; `toolscout --help` shows what there is for people");
+    }
 }
 
 fn log_to_stderr() {

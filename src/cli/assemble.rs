@@ -1,0 +1,69 @@
+//! `toolscout assemble`: what a model sees on a turn, and what it costs.
+
+use serde_json::json;
+
+use super::answers::{Assembled, read};
+use super::failure::Failure;
+use super::flags::{Assemble, Common};
+use super::newcomer;
+use super::page::{Page, Style, count, grouped};
+use super::report::Report;
+use super::sidecar::Sidecar;
+use super::terminal::Terminal;
+
+/// Runs the command.
+///
+/// # Errors
+/// As of a request.
+pub fn run(common: &Common, args: &Assemble, terminal: Terminal) -> Result<Report, Failure> {
+    let mut sidecar = Sidecar::open(common)?;
+    let params = json!({ "contextLength": args.context, "format": args.format.as_str(), "scope": args.scope.wire() });
+    let raw = sidecar.request("assemble", params)?;
+    if args.output.json {
+        return Ok(Report::json(raw.get()));
+    }
+    let assembled: Assembled = read(&raw)?;
+    let mut page = Page::new(terminal);
+    if !assembled.tools.is_empty() || !newcomer::welcome(&mut sidecar, &mut page)? {
+        show(&mut page, &assembled);
+    }
+    sidecar.noting_errors(Report::page(page))
+}
+
+fn show(page: &mut Page, assembled: &Assembled) {
+    summary(page, "", assembled);
+    page.line(&[(Style::Dim, "etag    "), (Style::Plain, &assembled.etag)]);
+    page.gap();
+    page.heading("The model sees");
+    let names: Vec<&str> = assembled.named().map(|(name, _)| name).collect();
+    page.paragraph("", Style::Plain, &names.join(", "));
+    if assembled.activated {
+        page.gap();
+        page.heading("Description of tool_search");
+        for line in assembled.bridge_lines() {
+            page.paragraph("", Style::Plain, line);
+        }
+    }
+}
+
+/// Counts and costs, each line behind `indent`.
+pub fn summary(page: &mut Page, indent: &str, assembled: &Assembled) {
+    let bridge = if assembled.activated { 3 } else { 0 };
+    let visible = (assembled.tools.len() as u64).saturating_sub(bridge);
+    let tools = if assembled.activated {
+        let deferred = grouped(assembled.deferred_count);
+        format!("{deferred} deferred, {} visible as before, 3 bridge tools (tier {})", grouped(visible), assembled.tier)
+    } else {
+        format!("{}, nothing deferred (tier {})", count(visible, "tool"), assembled.tier)
+    };
+    let Assembled { tokens, listing_form, listing_tokens, listing_budget, .. } = assembled;
+    let (before, after) = (grouped(tokens.before), grouped(tokens.after));
+    let saved = if assembled.activated { format!(", {} % saved", tokens.saved()) } else { String::new() };
+    page.line(&[(Style::Dim, indent), (Style::Dim, "tools   "), (Style::Plain, &tools)]);
+    let costs = format!("{before} if all were loaded, {after} as it is");
+    page.line(&[(Style::Dim, indent), (Style::Dim, "tokens  "), (Style::Plain, &costs), (Style::Green, &saved)]);
+    if assembled.activated {
+        let listing = format!("{listing_form}, {} of {} tokens", grouped(*listing_tokens), grouped(*listing_budget));
+        page.line(&[(Style::Dim, indent), (Style::Dim, "listing "), (Style::Plain, &listing)]);
+    }
+}

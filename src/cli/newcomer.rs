@@ -1,0 +1,38 @@
+//! What somebody is told whose registry is empty.
+
+use serde_json::json;
+
+use super::answers::{Listed, read};
+use super::failure::Failure;
+use super::flags::registry_folders;
+use super::page::{Page, Style};
+use super::sidecar::Sidecar;
+
+/// Puts the way to the first tools on the page if there are none at all, and says so.
+///
+/// # Errors
+/// As of a request.
+pub fn welcome(sidecar: &mut Sidecar, page: &mut Page) -> Result<bool, Failure> {
+    let listed: Listed = read(&sidecar.request("registry/list", json!({}))?)?;
+    if listed.tools() > 0 {
+        return Ok(false);
+    }
+    page.heading("No tools are registered yet.");
+    let how = "Put a file for each MCP server, with its answer to `tools/list`, into one of these folders. \
+               The file's name names the server: github.json.";
+    page.paragraph("", Style::Plain, how);
+    for folder in registry_folders(&sidecar.options) {
+        page.line(&[(Style::Plain, "  "), (Style::Bold, &folder.display().to_string())]);
+    }
+    page.line(&[
+        (Style::Plain, "Or name a file or folder with "),
+        (Style::Bold, "--registry PATH"),
+        (Style::Plain, "."),
+    ]);
+    page.line(&[
+        (Style::Plain, "To see it at work on a sample first: "),
+        (Style::Bold, "toolscout demo"),
+        (Style::Plain, "."),
+    ]);
+    Ok(true)
+}
