@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(result.get(), r#"{"big":123456789012345678901234567890}"#);
         assert_eq!(client.notifications[0].method, "diagnostics/publish");
         let written = String::from_utf8(written.0.borrow().clone()).unwrap();
-        assert!(written.starts_with("Content-Length: 58\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,"), "{written}");
+        assert!(written.starts_with("Content-Length: 54\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,"), "{written}");
         assert!(written.contains(r#"{"jsonrpc":"2.0","id":"s1","error":{"code":-32601,"#), "{written}");
     }
 

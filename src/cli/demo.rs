@@ -34,6 +34,7 @@ const LEAVES: &str = "chatterloft";
 /// Lines of the listing that are shown.
 const LISTED: usize = 4;
 
+const LISTING: [Column; 1] = [Column { style: Style::Dim, ..Column::text("") }];
 const FOUND: [Column; 3] = [Column::name(""), Column::text(""), Column::text("")];
 
 /// Plays it.
@@ -63,11 +64,15 @@ pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report,
     Ok(Report::page(page))
 }
 
-/// The frames as JSON lines, each under its sender.
+/// The frames as JSON lines, each under what the host did with it.
 fn frames(client: &Client) -> String {
-    let line = |(sender, frame): &(Sender, String)| match sender {
-        Sender::Host => format!("{{\"send\":{frame}}}\n"),
-        Sender::Sidecar => format!("{{\"receive\":{frame}}}\n"),
+    let line = |(sender, frame): &(Sender, String)| {
+        let done = match sender {
+            Sender::Host => "send",
+            Sender::Sidecar => "receive",
+        };
+        // A schema in a frame may have the line breaks of its file.
+        format!("{{\"{done}\": {}}}\n", printable::json_line(frame))
     };
     client.frames.iter().map(line).collect()
 }
@@ -142,11 +147,10 @@ impl Play<'_> {
         if let Some(first) = lines.iter().position(|line| line.ends_with(" tools):")) {
             self.say("  ", "The description of tool_search ends with the listing:");
             let listing = &lines[first..];
-            for line in listing.iter().take(LISTED) {
-                self.page.paragraph("    ", Style::Dim, line);
-            }
-            let more = count(listing.len().saturating_sub(LISTED) as u64, "more line");
-            self.page.paragraph("    ", Style::Dim, &format!("… {more}"));
+            let more = listing.len().saturating_sub(LISTED) as u64;
+            let shown = listing.iter().take(LISTED).map(|line| [(*line).to_owned()]);
+            let rows: Vec<[String; 1]> = shown.chain([[format!("… {}", count(more, "more line"))]]).collect();
+            self.page.table(4, &LISTING, &rows);
         }
         Ok(assembled.etag)
     }

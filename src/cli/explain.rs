@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::answers::{Explained, Scored, Term, read};
+use super::answers::{Explained, Part, Scored, Term, read};
 use super::failure::Failure;
 use super::flags::{Common, Search};
 use super::newcomer;
@@ -38,21 +38,25 @@ pub fn run(common: &Common, args: &Search, terminal: Terminal) -> Result<Report,
 
 fn show(page: &mut Page, explained: &Explained) {
     page.table(0, &TERMS, &explained.terms.iter().map(term).collect::<Vec<_>>());
-    let gate = explained.gate.as_deref().map(|gate| format!("a match holds `{gate}`, the rarest word"));
-    let floor = (explained.floor > 0).then(|| format!("and at least {} of the words", explained.floor));
-    let documents = format!("{} are searched", count(explained.documents, "deferred tool"));
-    let rules: Vec<String> = [Some(documents), gate].into_iter().flatten().collect();
-    page.paragraph(
-        "",
-        Style::Dim,
-        &[Some(rules.join("; ")), floor].into_iter().flatten().collect::<Vec<_>>().join(" "),
-    );
-    for (title, tools) in [("Matches", &explained.hits), ("Not matches", &explained.near_misses)] {
+    let mut rules = format!("{} are searched", count(explained.documents, "deferred tool"));
+    if let Some(gate) = &explained.gate {
+        rules.push_str(&format!("; a match holds `{gate}`, the rarest word"));
+    }
+    if explained.floor > 0 {
+        rules.push_str(&format!(", and at least {} of the words", explained.floor));
+    }
+    page.paragraph("", Style::Dim, &rules);
+    page.gap();
+    if explained.hits.is_empty() {
+        page.heading("No match");
+    } else {
+        page.heading("Matches");
+        page.table(0, &TOOLS, &explained.hits.iter().map(tool).collect::<Vec<_>>());
+    }
+    if !explained.near_misses.is_empty() {
         page.gap();
-        page.heading(if tools.is_empty() { if title == "Matches" { "No match" } else { continue } } else { title });
-        if !tools.is_empty() {
-            page.table(0, &TOOLS, &tools.iter().map(tool).collect::<Vec<_>>());
-        }
+        page.heading("Not matches");
+        page.table(0, &TOOLS, &explained.near_misses.iter().map(tool).collect::<Vec<_>>());
     }
 }
 
@@ -61,7 +65,7 @@ fn term(term: &Term) -> [String; 4] {
 }
 
 fn tool(tool: &Scored) -> [String; 4] {
-    let part = |part: &super::answers::Part| {
+    let part = |part: &Part| {
         let times = if part.tf > 1 { format!(" ×{}", part.tf) } else { String::new() };
         format!("{}{times} {:.0} %", part.word, part.share * 100.0)
     };

@@ -51,8 +51,8 @@ fn show(page: &mut Page, found: &Found, group: &Group) {
         page.paragraph("", Style::Dim, &group.hint);
     } else {
         page.table(0, &MATCHES, &matches(found, &group.matches));
-        let matched = count(group.matches.len() as u64, "match").replace("matchs", "matches");
-        page.line(&[(Style::Dim, &format!("{matched} among {available}"))]);
+        let matched = format!("{} of {available}", group.matches.len());
+        page.line(&[(Style::Dim, &matched)]);
     }
     if !group.cut.is_empty() {
         page.paragraph("Named, but past the limit: ", Style::Plain, &group.cut.join(", "));
