@@ -10,6 +10,11 @@
 //! Nothing is copied: what is found are slices of the text.
 
 use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::json_text::{decode_string, members};
 
@@ -101,20 +106,64 @@ impl<'a> Definition<'a> {
 pub struct Parameters<'a> {
     /// The parameters' names, in order.
     pub names: Vec<Cow<'a, str>>,
-    /// Names under `required`; none if it is no array of strings.
-    pub required: Vec<String>,
+    /// The JSON of `required`, if it is an array of strings.
+    pub required: Option<&'a str>,
+}
+
+/// A schema as almost all are; read in one pass.
+#[derive(Deserialize)]
+struct Plain<'a> {
+    #[serde(borrow, default)]
+    properties: Names<'a>,
+    #[serde(borrow)]
+    required: Option<&'a RawValue>,
+}
+
+/// The keys of an object.
+#[derive(Default)]
+struct Names<'a>(Vec<Cow<'a, str>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Names<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Names<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Names<'de>, A::Error> {
+                let mut names = Vec::new();
+                while let Some(key) = map.next_key::<&RawValue>()? {
+                    names.push(decode_string(key.get()).unwrap_or_default());
+                    map.next_value::<IgnoredAny>()?;
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
 }
 
 impl<'a> Parameters<'a> {
     /// Reads a schema's `properties` and `required`.
     pub fn read(schema: &'a str) -> Self {
+        let mut found = match serde_json::from_str::<Plain<'a>>(schema) {
+            Ok(plain) => Self { names: plain.properties.0, required: plain.required.map(RawValue::get) },
+            Err(_) => Self::read_odd(schema),
+        };
+        found.required = found.required.filter(|json| serde_json::from_str::<Vec<Cow<'_, str>>>(json).is_ok());
+        found
+    }
+
+    /// The same for a schema with members that repeat or are not what they should be.
+    fn read_odd(schema: &'a str) -> Self {
         let mut found = Self::default();
         members(schema, |key, value| match &*key {
             "properties" => {
                 found.names.clear();
                 members(value.get(), |name, _| found.names.push(name));
             }
-            "required" => found.required = serde_json::from_str(value.get()).unwrap_or_default(),
+            "required" => found.required = Some(value.get()),
             _ => {}
         });
         found
@@ -160,8 +209,10 @@ mod tests {
     fn parameters_keep_their_order() {
         let read = Parameters::read(r#"{"required":["b"],"properties":{"b":{},"a":true}}"#);
         assert_eq!(read.names, ["b", "a"]);
-        assert_eq!(read.required, ["b"]);
-        assert!(Parameters::read(r#"{"required":"b"}"#).required.is_empty());
+        assert_eq!(read.required, Some(r#"["b"]"#));
+        assert!(Parameters::read(r#"{"required":"b"}"#).required.is_none());
+        let odd = Parameters::read(r#"{"properties":[],"required":["b"],"properties":{"\u0062":1}}"#);
+        assert_eq!((odd.names, odd.required), (vec!["b".into()], Some(r#"["b"]"#)));
         assert!(Parameters::read("true").names.is_empty());
     }
 }

@@ -75,32 +75,34 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
     let group = search::run(catalog, view, text, limit);
     let gate = query.rarest();
     let floor = query.floor();
-    let mut scored: Vec<(i64, ToolId, Vec<u16>)> = Vec::new();
+    let mut scored: Vec<Found> = Vec::new();
     let held: Vec<usize> = (0..query.terms.len()).filter(|at| query.terms[*at].df > 0).collect();
-    query.each_holder(&held, |id, frequencies| scored.push((query.score(id, frequencies), id, frequencies.to_vec())));
-    scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| catalog.tool(a.1).name.cmp(&catalog.tool(b.1).name)));
+    query.each_holder(&held, |holder| {
+        let score = query.score(&holder);
+        scored.push(Found { score, id: holder.id, frequencies: holder.frequencies.into(), length: holder.length });
+    });
+    let name = |found: &Found| &catalog.tool(found.id).name;
+    scored.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| name(a).cmp(name(b))));
 
-    let blank = vec![0; query.terms.len()];
-    let hits = group.matches.iter().map(|id| {
-        let found = scored.iter().find(|(_, other, _)| other == id);
-        let (score, frequencies) = found.map_or((0, &blank), |(score, _, frequencies)| (*score, frequencies));
-        let passes = gate.is_some_and(|gate| frequencies[gate] > 0) && count(frequencies) >= floor;
-        scored_tool(&query, *id, score, frequencies, if passes { "match" } else { "exact" })
+    let passes = |found: &Found| gate.is_some_and(|gate| found.frequencies[gate] > 0) && found.held() >= floor;
+    let hits = group.matches.iter().map(|id| match scored.iter().find(|found| found.id == *id) {
+        Some(found) => scored_tool(&query, found, if passes(found) { "match" } else { "exact" }),
+        None => Scored { name: catalog.tool(*id).name.to_string(), score: 0.0, reason: "exact", parts: Vec::new() },
     });
     let hits: Vec<Scored> = hits.collect();
-    let misses = scored.iter().filter(|(_, id, _)| !group.matches.contains(id)).take(hits.len().max(5));
+    let misses = scored.iter().filter(|found| !group.matches.contains(&found.id)).take(hits.len().max(5));
     let near_misses = misses
-        .map(|(score, id, frequencies)| {
-            let reason = if group.near.iter().any(|near| near.id == *id) {
+        .map(|found| {
+            let reason = if group.near.iter().any(|near| near.id == found.id) {
                 "near"
-            } else if gate.is_none_or(|gate| frequencies[gate] == 0) {
+            } else if gate.is_none_or(|gate| found.frequencies[gate] == 0) {
                 "gate"
-            } else if count(frequencies) < floor {
+            } else if found.held() < floor {
                 "floor"
             } else {
                 "rank"
             };
-            scored_tool(&query, *id, *score, frequencies, reason)
+            scored_tool(&query, found, reason)
         })
         .collect();
     Explanation {
@@ -118,22 +120,32 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
     }
 }
 
-fn count(frequencies: &[u16]) -> usize {
-    frequencies.iter().filter(|frequency| **frequency > 0).count()
+/// A tool that holds some of the query's terms.
+struct Found {
+    score: i64,
+    id: ToolId,
+    frequencies: Box<[u16]>,
+    length: f64,
 }
 
-fn scored_tool(query: &Query<'_>, id: ToolId, score: i64, frequencies: &[u16], reason: &'static str) -> Scored {
-    let score = score as f64 / SCORE_UNIT;
-    let length = query.length(id);
+impl Found {
+    fn held(&self) -> usize {
+        self.frequencies.iter().filter(|frequency| **frequency > 0).count()
+    }
+}
+
+fn scored_tool(query: &Query<'_>, found: &Found, reason: &'static str) -> Scored {
+    let score = found.score as f64 / SCORE_UNIT;
     let times = |at: usize| query.sequence.iter().filter(|other| **other == at).count() as f64;
+    let part = |at: usize| times(at) * query.part(at, found.frequencies[at], found.length);
     let parts = (0..query.terms.len())
-        .filter(|at| frequencies[*at] > 0)
+        .filter(|at| found.frequencies[*at] > 0)
         .map(|at| Part {
             word: query.terms[at].word.clone(),
-            tf: frequencies[at],
+            tf: found.frequencies[at],
             idf: query.terms[at].idf,
-            share: if score > 0.0 { times(at) * query.part(at, frequencies[at], length) / score } else { 0.0 },
+            share: if score > 0.0 { part(at) / score } else { 0.0 },
         })
         .collect();
-    Scored { name: query.catalog.tool(id).name.to_string(), score, reason, parts }
+    Scored { name: query.catalog.tool(found.id).name.to_string(), score, reason, parts }
 }

@@ -9,6 +9,7 @@ pub mod bridge;
 pub mod definition;
 pub mod describe;
 pub mod explain;
+mod index;
 pub mod inline;
 pub mod json_text;
 pub mod listing;
@@ -34,6 +35,7 @@ use rustc_hash::FxHashMap;
 
 use assembly::{Assembly, Request};
 use bits::Bits;
+use index::Index;
 use names::Naming;
 use pattern::content_hash;
 use policy::Policy;
@@ -61,6 +63,7 @@ pub struct Catalog {
     names: HashTable<ToolId>,
     refused: Bits,
     folded: OnceLock<Folded>,
+    index: OnceLock<Index>,
     views: Mutex<FxHashMap<u64, Arc<View>>>,
     assemblies: Mutex<FxHashMap<Request, Arc<Assembly>>>,
     derived: Mutex<FxHashMap<Box<str>, Arc<inline::Derived>>>,
@@ -138,6 +141,7 @@ impl Catalog {
             names: HashTable::with_capacity(total as usize),
             refused: Bits::new(total as usize),
             folded: OnceLock::new(),
+            index: OnceLock::new(),
             views: Mutex::default(),
             assemblies: Mutex::default(),
             derived: Mutex::default(),
@@ -306,14 +310,20 @@ impl Catalog {
         })
     }
 
+    /// The directory of terms.
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::build(self.sources.iter().map(|source| &**source)))
+    }
+
     /// Whether a search has nothing left to make first.
     pub fn is_search_ready(&self, view: &View) -> bool {
-        self.folded.get().is_some() && view.has_statistics()
+        self.folded.get().is_some() && self.index.get().is_some() && view.has_statistics()
     }
 
     /// Makes now what the first search would have to make.
     pub fn prepare_search(&self, view: &View) {
         self.folded();
+        self.index();
         view.statistics(self);
     }
 }

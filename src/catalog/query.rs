@@ -3,7 +3,8 @@
 //! BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the idf of Lucene:
 //! `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`, `score = Σ idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length))`.
 
-use super::segment::{Postings, term_hash};
+use super::index::Held;
+use super::segment::{Postings, Segment};
 use super::view::{Statistics, View};
 use super::{Catalog, ToolId, words};
 
@@ -27,8 +28,8 @@ pub(super) struct Term<'a> {
     pub df: usize,
     /// Its weight.
     pub idf: f64,
-    /// Postings a source of the catalog; empty where it is not held.
-    postings: Vec<Postings<'a>>,
+    /// The sources that hold it.
+    holders: &'a [Held],
 }
 
 /// A query's distinct terms in order of first appearance.
@@ -49,6 +50,8 @@ impl<'a> Query<'a> {
             Some((end, _)) => (&text[..end], true),
             None => (text, false),
         };
+        // Before the statistics, since it indexes all sources with one memory of stems.
+        catalog.index();
         let statistics = view.statistics(catalog);
         let mut terms: Vec<Term<'a>> = Vec::new();
         let mut sequence = Vec::new();
@@ -95,34 +98,45 @@ impl<'a> Query<'a> {
 
     /// Calls `each` with every deferred tool in scope that holds one of some terms, by id, and its frequency of every
     /// term. Time is linear in the postings of those terms and logarithmic in those of the others.
-    pub fn each_holder(&self, of: &[usize], mut each: impl FnMut(ToolId, &[u16])) {
+    pub fn each_holder(&self, of: &[usize], mut each: impl FnMut(Holder<'_>)) {
         let mut frequencies = vec![0u16; self.terms.len()];
-        let mut cursors = vec![0usize; self.terms.len()];
+        // For every term, how far in its sources and in the postings of the present one.
+        let mut cursors = vec![Cursor::default(); self.terms.len()];
         let mut docs: Vec<u32> = Vec::new();
-        for source in (0..self.catalog.sources.len()).filter(|source| self.view.counts[*source] > 0) {
+        let mut sources: Vec<u32> = Vec::new();
+        for term in of {
+            sources.extend(self.terms[*term].holders.iter().map(|held| held.source));
+        }
+        sources.sort_unstable();
+        sources.dedup();
+        for source in sources {
+            if self.view.counts[source as usize] == 0 {
+                continue;
+            }
+            let segment = self.catalog.sources[source as usize].segment();
+            for (term, cursor) in self.terms.iter().zip(&mut cursors) {
+                cursor.enter(source, term.holders, segment);
+            }
             let holders: &[u32] = match of {
-                [one] => self.terms[*one].postings[source].docs,
+                [one] => cursors[*one].postings.docs,
                 _ => {
                     docs.clear();
-                    of.iter().for_each(|term| docs.extend_from_slice(self.terms[*term].postings[source].docs));
+                    of.iter().for_each(|term| docs.extend_from_slice(cursors[*term].postings.docs));
                     docs.sort_unstable();
                     docs.dedup();
                     &docs
                 }
             };
-            let base = self.catalog.base(source);
-            cursors.fill(0);
+            let base = self.catalog.base(source as usize);
             for &doc in holders {
                 if !self.view.deferred.contains(base + doc) {
                     continue;
                 }
-                for ((term, cursor), frequency) in self.terms.iter().zip(&mut cursors).zip(&mut frequencies) {
-                    let postings = &term.postings[source];
-                    *cursor += gallop(&postings.docs[*cursor..], doc);
-                    let held = postings.docs.get(*cursor) == Some(&doc);
-                    *frequency = if held { postings.frequencies[*cursor] } else { 0 };
+                for (cursor, frequency) in cursors.iter_mut().zip(&mut frequencies) {
+                    *frequency = cursor.frequency(doc);
                 }
-                each(base + doc, &frequencies);
+                let length = f64::from(segment.lengths[doc as usize]);
+                each(Holder { id: base + doc, frequencies: &frequencies, length });
             }
         }
     }
@@ -137,51 +151,82 @@ impl<'a> Query<'a> {
     }
 
     /// A document's score: its terms summed in query order, rounded to 1e-9 and counted in that unit ([`SCORE_UNIT`]).
-    pub fn score(&self, id: ToolId, frequencies: &[u16]) -> i64 {
-        let length = self.length(id);
-        let score: f64 = self.sequence.iter().map(|term| self.part(*term, frequencies[*term], length)).sum();
+    pub fn score(&self, holder: &Holder<'_>) -> i64 {
+        let part = |term: &usize| self.part(*term, holder.frequencies[*term], holder.length);
+        let score: f64 = self.sequence.iter().map(part).sum();
         (score * SCORE_UNIT).round() as i64
     }
+}
 
-    /// A document's length in terms.
-    pub fn length(&self, id: ToolId) -> f64 {
-        let source = self.catalog.source_index(id);
-        let doc = id - self.catalog.base(source);
-        f64::from(self.catalog.sources[source].segment().lengths[doc as usize])
+/// A document that holds a term.
+pub(super) struct Holder<'a> {
+    pub id: ToolId,
+    /// Its frequency of every term of the query.
+    pub frequencies: &'a [u16],
+    /// Its length in terms.
+    pub length: f64,
+}
+
+impl Holder<'_> {
+    /// The query's terms that it does not hold, as bits: there are at most 64.
+    pub fn lacks(&self) -> u64 {
+        let lacking = self.frequencies.iter().enumerate().filter(|(_, frequency)| **frequency == 0);
+        lacking.fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+
+    /// How many of the query's distinct terms it holds.
+    pub fn held(&self) -> usize {
+        self.frequencies.iter().filter(|frequency| **frequency > 0).count()
+    }
+}
+
+/// A way through a term's postings, source by source and document by document, both ascending.
+#[derive(Clone, Copy, Default)]
+struct Cursor<'a> {
+    holder: usize,
+    postings: Postings<'a>,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn enter(&mut self, source: u32, holders: &[Held], segment: &'a Segment) {
+        self.holder += gallop(&holders[self.holder..], |held| held.source < source);
+        let held = holders.get(self.holder).filter(|held| held.source == source);
+        self.postings = held.map(|held| segment.postings(held.term)).unwrap_or_default();
+        self.at = 0;
+    }
+
+    fn frequency(&mut self, doc: u32) -> u16 {
+        let Postings { docs, frequencies } = self.postings;
+        self.at += gallop(&docs[self.at..], |other| *other < doc);
+        if docs.get(self.at) == Some(&doc) { frequencies[self.at] } else { 0 }
     }
 }
 
 impl<'a> Term<'a> {
-    fn new(catalog: &'a Catalog, view: &'a View, statistics: Statistics, word: &str, stem: &str) -> Self {
-        let hash = term_hash(stem);
-        let mut df = 0;
-        let postings = (0..catalog.sources.len())
-            .map(|index| {
-                if view.counts[index] == 0 {
-                    return Postings::default();
-                }
-                let postings = catalog.sources[index].segment().postings(stem, hash);
-                df += count(catalog, view, index, postings);
-                postings
-            })
-            .collect();
-        Self { word: word.to_owned(), stem: stem.to_owned(), df, idf: idf(statistics.documents, df), postings }
+    fn new(catalog: &'a Catalog, view: &View, statistics: Statistics, word: &str, stem: &str) -> Self {
+        let holders = catalog.index().holders(stem, &catalog.sources);
+        let df = holders.iter().map(|held| count(catalog, view, *held)).sum();
+        Self { word: word.to_owned(), stem: stem.to_owned(), df, idf: idf(statistics.documents, df), holders }
     }
 }
 
-fn count(catalog: &Catalog, view: &View, source: usize, postings: Postings<'_>) -> usize {
+/// Deferred tools in scope of one source that hold a term.
+fn count(catalog: &Catalog, view: &View, held: Held) -> usize {
+    let source = held.source as usize;
+    if view.counts[source] == 0 {
+        return 0;
+    }
+    let docs = catalog.sources[source].segment().postings(held.term).docs;
     if view.is_whole(catalog, source) {
-        return postings.docs.len();
+        return docs.len();
     }
     let base = catalog.base(source);
-    postings.docs.iter().filter(|doc| view.deferred.contains(base + **doc)).count()
+    docs.iter().filter(|doc| view.deferred.contains(base + **doc)).count()
 }
 
 fn holds(catalog: &Catalog, view: &View, stem: &str) -> bool {
-    let hash = term_hash(stem);
-    (0..catalog.sources.len()).any(|index| {
-        view.counts[index] > 0 && count(catalog, view, index, catalog.sources[index].segment().postings(stem, hash)) > 0
-    })
+    catalog.index().holders(stem, &catalog.sources).iter().any(|held| count(catalog, view, *held) > 0)
 }
 
 fn idf(documents: f64, df: usize) -> f64 {
@@ -189,14 +234,14 @@ fn idf(documents: f64, df: usize) -> f64 {
     libm::log(1.0 + (documents - df + 0.5) / (df + 0.5))
 }
 
-/// The position of the first document not before `doc`, looked for in steps that double.
-fn gallop(docs: &[u32], doc: u32) -> usize {
+/// The position of the first item that is not before what is looked for, in steps that double.
+fn gallop<T>(items: &[T], before: impl Fn(&T) -> bool) -> usize {
     let mut step = 1;
-    while step <= docs.len() && docs[step - 1] < doc {
+    while step <= items.len() && before(&items[step - 1]) {
         step *= 2;
     }
     let from = step / 2;
-    from + docs[from..step.min(docs.len())].partition_point(|other| *other < doc)
+    from + items[from..step.min(items.len())].partition_point(before)
 }
 
 /// The query's words without stop words, unless it has nothing else. An identifier in camelCase is one word where a
@@ -225,8 +270,8 @@ mod tests {
     fn gallop_finds_the_first_not_before() {
         let docs: Vec<u32> = (0..100).map(|n| n * 3).collect();
         for doc in 0..310 {
-            assert_eq!(gallop(&docs, doc), docs.partition_point(|d| *d < doc), "{doc}");
+            assert_eq!(gallop(&docs, |d| *d < doc), docs.partition_point(|d| *d < doc), "{doc}");
         }
-        assert_eq!(gallop(&[], 5), 0);
+        assert_eq!(gallop(&[0; 0], |_| true), 0);
     }
 }

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::json_text::push_string;
+use super::json_text::{push_compact, push_string};
 use super::query::{Query, SCORE_UNIT};
 use super::view::View;
 use super::{Catalog, ToolId};
@@ -99,13 +99,12 @@ fn gated(query: &Query<'_>, limit: usize, except: &[ToolId]) -> Vec<ToolId> {
     let Some(rarest) = query.rarest().filter(|at| query.terms[*at].df > 0) else { return Vec::new() };
     let floor = query.floor();
     let mut best = Best::new(query.catalog, limit);
-    query.each_holder(&[rarest], |id, frequencies| {
-        let held = frequencies.iter().filter(|frequency| **frequency > 0).count();
-        if held >= floor && !except.contains(&id) {
-            best.offer(query.score(id, frequencies), id);
+    query.each_holder(&[rarest], |holder| {
+        if holder.held() >= floor && !except.contains(&holder.id) {
+            best.offer(query.score(&holder), holder.id, 0);
         }
     });
-    best.ids()
+    best.kept.into_iter().map(|(_, id, _)| id).collect()
 }
 
 /// SEARCH-12: tools that hold at least two of the query's content words and a share of its weight.
@@ -129,35 +128,34 @@ fn near(query: &Query<'_>, room: usize, except: &[ToolId]) -> Vec<Near> {
     }
     let essential = &heaviest[..essential];
     let mut best = Best::new(query.catalog, room);
-    query.each_holder(essential, |id, frequencies| {
-        let held = || frequencies.iter().enumerate().filter(|(_, frequency)| **frequency > 0).map(|(at, _)| at);
-        if held().count() < NEAR_WORDS || held().map(weight).sum::<f64>() < needed || except.contains(&id) {
+    query.each_holder(essential, |holder| {
+        if holder.held() < NEAR_WORDS || except.contains(&holder.id) {
             return;
         }
-        let score = query.score(id, frequencies);
+        let held = (0..query.terms.len()).filter(|at| holder.frequencies[*at] > 0);
+        if held.map(weight).sum::<f64>() < needed {
+            return;
+        }
+        let score = query.score(&holder);
         if score as f64 / SCORE_UNIT >= lowest {
-            best.offer(score, id);
+            best.offer(score, holder.id, holder.lacks());
         }
     });
-    let ids = best.ids();
-    let mut missing: Vec<Near> = ids.iter().map(|id| Near { id: *id, missing: Vec::new() }).collect();
-    let lacking = |frequencies: &[u16]| {
-        let terms = query.terms.iter().zip(frequencies).filter(|(_, frequency)| **frequency == 0);
-        terms.map(|(term, _)| term.word.clone()).collect()
-    };
-    query.each_holder(essential, |id, frequencies| {
-        if let Some(at) = ids.iter().position(|other| *other == id) {
-            missing[at].missing = lacking(frequencies);
-        }
-    });
-    missing
+    best.kept.into_iter().map(|(_, id, lacks)| Near { id, missing: words(query, lacks) }).collect()
+}
+
+/// The words of some of a query's terms, given as bits.
+fn words(query: &Query<'_>, terms: u64) -> Vec<String> {
+    let some = query.terms.iter().enumerate().filter(|(at, _)| terms >> at & 1 == 1);
+    some.map(|(_, term)| term.word.clone()).collect()
 }
 
 /// The highest-scored so many, ties by name.
 struct Best<'a> {
     catalog: &'a Catalog,
     limit: usize,
-    kept: Vec<(i64, ToolId)>,
+    /// Score, tool, and the query's terms that it lacks, as bits.
+    kept: Vec<(i64, ToolId, u64)>,
 }
 
 impl<'a> Best<'a> {
@@ -165,20 +163,17 @@ impl<'a> Best<'a> {
         Self { catalog, limit, kept: Vec::with_capacity(limit.min(64) + 1) }
     }
 
-    fn offer(&mut self, score: i64, id: ToolId) {
+    fn offer(&mut self, score: i64, id: ToolId, lacks: u64) {
         let full = self.kept.len() == self.limit;
-        if full && self.kept.last().is_none_or(|(lowest, _)| score < *lowest) {
+        if full && self.kept.last().is_none_or(|(lowest, ..)| score < *lowest) {
             return;
         }
         let name = |id: ToolId| &*self.catalog.tool(id).name;
-        let at =
-            self.kept.partition_point(|(other, kept)| *other > score || (*other == score && name(*kept) < name(id)));
-        self.kept.insert(at, (score, id));
+        let before =
+            |(other, kept, _): &(i64, ToolId, u64)| *other > score || (*other == score && name(*kept) < name(id));
+        let at = self.kept.partition_point(before);
+        self.kept.insert(at, (score, id, lacks));
         self.kept.truncate(self.limit);
-    }
-
-    fn ids(self) -> Vec<ToolId> {
-        self.kept.into_iter().map(|(_, id)| id).collect()
     }
 }
 
@@ -303,7 +298,7 @@ fn push_tool(catalog: &Catalog, id: ToolId, out: &mut String) {
     out.push_str(",\"description\":");
     push_string(&cut(&tool.description(), MAX_DESCRIPTION), out);
     out.push_str(",\"required\":");
-    push_strings(tool.parameters().required.iter().map(String::as_str), out);
+    push_compact(tool.required(), out);
     out.push('}');
 }
 

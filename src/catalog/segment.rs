@@ -3,9 +3,9 @@
 //! Immutable and built once a source, so that catalogs share it and adding a source costs the others nothing.
 //! Document numbers are positions in the source's list of tools.
 
-use hashbrown::HashTable;
 use rustc_hash::FxHashMap;
 
+use super::index::Stems;
 use super::pattern::content_hash;
 use super::source::{Kind, Source, Tool};
 use super::words;
@@ -22,7 +22,6 @@ pub struct Postings<'a> {
 /// The index of one source.
 #[derive(Default)]
 pub struct Segment {
-    terms: HashTable<u32>,
     /// All terms behind each other, and where each ends.
     text: String,
     ends: Vec<u32>,
@@ -36,8 +35,16 @@ pub struct Segment {
 
 impl Segment {
     /// Indexes a source's tools.
-    pub fn build(source: &Source) -> Self {
-        let mut builder = Builder::default();
+    pub fn build(source: &Source, stems: &mut Stems) -> Self {
+        let mut builder = Builder {
+            stems,
+            segment: Self::default(),
+            terms: FxHashMap::default(),
+            known: FxHashMap::default(),
+            current: Vec::new(),
+            pairs: Vec::new(),
+            pair_ends: Vec::new(),
+        };
         for tool in &source.tools {
             document(source, tool, &mut builder);
             builder.end_document();
@@ -45,19 +52,24 @@ impl Segment {
         builder.finish()
     }
 
-    /// The postings of a stemmed term.
-    pub fn postings(&self, term: &str, hash: u64) -> Postings<'_> {
-        let Some(&id) = self.terms.find(hash, |&id| self.term(id) == term) else { return Postings::default() };
-        let range = start(&self.posting_ends, id)..self.posting_ends[id as usize] as usize;
+    /// Number of terms.
+    pub fn terms(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
+    /// The postings of a term.
+    pub fn postings(&self, term: u32) -> Postings<'_> {
+        let range = start(&self.posting_ends, term)..self.posting_ends[term as usize] as usize;
         Postings { docs: &self.docs[range.clone()], frequencies: &self.frequencies[range] }
     }
 
-    fn term(&self, id: u32) -> &str {
-        &self.text[start(&self.ends, id)..self.ends[id as usize] as usize]
+    /// The text of a term.
+    pub fn term(&self, term: u32) -> &str {
+        &self.text[start(&self.ends, term)..self.ends[term as usize] as usize]
     }
 }
 
-/// The hash under which segments find a term.
+/// The hash under which a term is found.
 pub fn term_hash(term: &str) -> u64 {
     content_hash(&term)
 }
@@ -67,7 +79,7 @@ fn start(ends: &[u32], id: u32) -> usize {
 }
 
 /// SEARCH-1: the words of the name, the source's label if the name does not hold it, description, parameter names.
-fn document(source: &Source, tool: &Tool, out: &mut Builder) {
+fn document(source: &Source, tool: &Tool, out: &mut Builder<'_>) {
     let label = &source.info.name;
     let named = tool.name.strip_prefix("mcp__").or_else(|| tool.name.strip_prefix("mcp_"));
     let prefixed = named.is_some() && source.info.kind == Kind::Mcp;
@@ -105,10 +117,11 @@ impl Words {
     }
 }
 
-#[derive(Default)]
-struct Builder {
+struct Builder<'a> {
+    stems: &'a mut Stems,
     segment: Segment,
-    /// Words as written to their term: each is stemmed once.
+    /// Terms to their numbers, and words as written to those of their stems.
+    terms: FxHashMap<Box<str>, u32>,
     known: FxHashMap<Box<str>, u32>,
     current: Vec<u32>,
     /// (term, frequency) of all documents, and where each document's end.
@@ -116,31 +129,25 @@ struct Builder {
     pair_ends: Vec<usize>,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn add(&mut self, word: &str) {
-        let id = match self.known.get(word) {
+        if let Some(&id) = self.known.get(word) {
+            self.current.push(id);
+            return;
+        }
+        let stem = self.stems.of(word);
+        let id = match self.terms.get(stem) {
             Some(&id) => id,
             None => {
-                let id = self.intern(&words::stem(word));
-                self.known.insert(word.into(), id);
+                let id = self.segment.ends.len() as u32;
+                self.segment.text.push_str(stem);
+                self.segment.ends.push(self.segment.text.len() as u32);
+                self.terms.insert(stem.into(), id);
                 id
             }
         };
+        self.known.insert(word.into(), id);
         self.current.push(id);
-    }
-
-    fn intern(&mut self, term: &str) -> u32 {
-        let Segment { terms, text, ends, .. } = &mut self.segment;
-        let slice = |id: u32| start(ends, id)..ends[id as usize] as usize;
-        let hash = term_hash(term);
-        if let Some(&id) = terms.find(hash, |&id| &text[slice(id)] == term) {
-            return id;
-        }
-        let id = ends.len() as u32;
-        terms.insert_unique(hash, id, |&id| term_hash(&text[slice(id)]));
-        text.push_str(term);
-        ends.push(text.len() as u32);
-        id
     }
 
     fn end_document(&mut self) {
@@ -197,8 +204,9 @@ mod tests {
     }
 
     fn frequency(source: &Source, word: &str) -> u16 {
-        let stem = words::stem(word);
-        source.segment().postings(&stem, term_hash(&stem)).frequencies.first().copied().unwrap_or(0)
+        let (segment, stem) = (source.segment(), words::stem(word));
+        let term = (0..segment.terms()).find(|term| segment.term(*term) == stem);
+        term.map_or(0, |term| segment.postings(term).frequencies[0])
     }
 
     #[test]
@@ -225,7 +233,7 @@ mod tests {
         let entries: Vec<&serde_json::value::RawValue> = serde_json::from_str(&text).unwrap();
         let info = SourceInfo::new("s", Kind::Plugin, Origin::Connection);
         let (source, _) = Source::read(info, &text, entries.iter().map(|e| e.get()));
-        let postings = source.segment().postings("a", term_hash("a"));
+        let postings = source.segment().postings(0);
         assert_eq!((postings.docs, postings.frequencies), (&[0, 2][..], &[1, 2][..]));
     }
 }

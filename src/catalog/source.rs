@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use super::definition::{Definition, Format, Parameters};
+use super::index::Stems;
 use super::json_text::{decode_string, offset_in};
 use super::listing::{Block, Line};
 use super::names::{self, Naming};
@@ -124,6 +125,8 @@ pub struct Tool {
     /// Estimates of the rendered definition a format, in quarters plus one; 0 is not yet known.
     quarters: [AtomicU32; 4],
     line: OnceLock<Arc<Line>>,
+    /// Where `required` stands in the schema: start and length; all ones is not yet known.
+    required: AtomicU64,
 }
 
 impl fmt::Debug for Tool {
@@ -159,7 +162,26 @@ impl Tool {
 
     /// Names of its parameters and of those required.
     pub fn parameters(&self) -> Parameters<'_> {
-        self.schema().map(Parameters::read).unwrap_or_default()
+        let Some(schema) = self.schema() else { return Parameters::default() };
+        let read = Parameters::read(schema);
+        let place = read.required.map_or(0, |json| ((offset_in(schema, json) as u64) << 32) | json.len() as u64);
+        self.required.store(place, Ordering::Relaxed);
+        read
+    }
+
+    /// The JSON array of its required parameters' names.
+    pub fn required(&self) -> &str {
+        let mut place = self.required.load(Ordering::Relaxed);
+        if place == u64::MAX {
+            // Indexing notes it, so this is for those who ask before.
+            self.parameters();
+            place = self.required.load(Ordering::Relaxed);
+        }
+        let (start, length) = ((place >> 32) as usize, (place & u64::from(u32::MAX)) as usize);
+        self.schema()
+            .and_then(|schema| schema.get(start..start + length))
+            .filter(|json| !json.is_empty())
+            .unwrap_or("[]")
     }
 
     /// Its line in the listing.
@@ -276,6 +298,7 @@ impl Source {
                 format: definition.format,
                 quarters: Default::default(),
                 line: OnceLock::new(),
+                required: AtomicU64::new(u64::MAX),
                 text: text.clone(),
             }));
         }
@@ -300,7 +323,12 @@ impl Source {
 
     /// Its part of the search index.
     pub fn segment(&self) -> &Segment {
-        self.segment.get_or_init(|| Segment::build(self))
+        self.segment_with(&mut Stems::default())
+    }
+
+    /// The same, with stems that other sources share.
+    pub fn segment_with(&self, stems: &mut Stems) -> &Segment {
+        self.segment.get_or_init(|| Segment::build(self, stems))
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::source_text::SourceText;
@@ -40,8 +41,12 @@ pub fn read(file: &str, stem: &str, bytes: &[u8], origin: Origin) -> Result<Regi
             pointer: String::new(),
         });
     }
-    let content: &RawValue = text.parse()?;
     let mut reader = Reader { file, text: &text, origin, registry: Registry::default() };
+    if let Ok(plain) = serde_json::from_str::<Plain<'_>>(text.json()) {
+        reader.sources(plain.sources.into_iter().map(Entry::from));
+        return Ok(reader.registry);
+    }
+    let content: &RawValue = text.parse()?;
     let (mut sources, mut tools) = (None, None);
     members(content.get(), |key, value| match &*key {
         "sources" => sources = Some(value),
@@ -66,6 +71,40 @@ pub fn read(file: &str, stem: &str, bytes: &[u8], origin: Origin) -> Result<Regi
 /// The items of an array, or the value that is none.
 fn list(json: &RawValue) -> List<'_> {
     serde_json::from_str(json.get()).map_err(|_| json)
+}
+
+/// A file of sources as almost all are; read in one pass.
+#[derive(Deserialize)]
+struct Plain<'a> {
+    #[serde(borrow)]
+    sources: Vec<PlainEntry<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PlainEntry<'a> {
+    #[serde(borrow)]
+    name: &'a RawValue,
+    #[serde(borrow)]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    names: Option<&'a RawValue>,
+    #[serde(borrow, alias = "supports_parallel_tool_calls")]
+    supports_parallel_tool_calls: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+}
+
+impl<'a> From<PlainEntry<'a>> for Entry<'a> {
+    fn from(plain: PlainEntry<'a>) -> Self {
+        Self {
+            name: Some(plain.name),
+            kind: plain.kind,
+            names: plain.names,
+            parallel: plain.supports_parallel_tool_calls,
+            tools: Some(Ok(plain.tools)),
+        }
+    }
 }
 
 /// A list of raw values, or something else.
