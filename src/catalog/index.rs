@@ -1,14 +1,18 @@
 //! Where in a catalog a term is held: one look-up for all sources.
 //!
 //! Postings stay with their sources ([`super::segment`]), which catalogs share; this is the directory over them, made
-//! when a catalog is first searched. Its size is that of the sources' vocabularies, not of their postings.
+//! when a catalog is first searched. Its size is that of the sources' vocabularies, not of their postings. The postings of
+//! terms that are asked for are put behind each other and kept, since walking them is then what a search costs; those of
+//! hundreds of sources would each be a cache miss.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashTable;
 use rustc_hash::FxHashMap;
 
 use super::segment::{Segment, term_hash};
 use super::source::Source;
-use super::words;
+use super::{Catalog, ToolId, words};
 
 /// Stems of words met before; each is stemmed once a catalog.
 #[derive(Default)]
@@ -26,12 +30,27 @@ impl Stems {
 
 /// One source that holds a term, and the term's number there.
 #[derive(Debug, Clone, Copy)]
-pub struct Held {
+struct Held {
     /// Position of the source in the catalog.
-    pub source: u32,
+    source: u32,
     /// Number of the term in the source's segment.
-    pub term: u32,
+    term: u32,
 }
+
+/// All postings of one term in a catalog, by ascending tool.
+#[derive(Debug, Default)]
+pub struct Postings {
+    /// Tools that hold the term.
+    pub tools: Vec<ToolId>,
+    /// How often each holds it, saturating.
+    pub frequencies: Vec<u16>,
+}
+
+/// Postings kept a catalog, in tools (6 bytes each); past that all are dropped and put together anew as they are asked for.
+const KEPT: usize = 1 << 19;
+
+/// Postings that were asked for, by term, and how many tools they hold together.
+type Kept = (FxHashMap<u32, Arc<Postings>>, usize);
 
 /// See the module.
 pub struct Index {
@@ -40,6 +59,10 @@ pub struct Index {
     ends: Vec<u32>,
     /// Holders of all terms, by term, then source.
     holders: Vec<Held>,
+    /// Length of every tool's document in terms.
+    lengths: Vec<u32>,
+    kept: Mutex<Kept>,
+    none: Arc<Postings>,
 }
 
 impl Index {
@@ -82,14 +105,40 @@ impl Index {
                 *end += 1;
             }
         }
-        Self { table, ends, holders }
+        let lengths = segments.iter().flat_map(|segment| segment.lengths.iter().copied()).collect();
+        Self { table, ends, holders, lengths, kept: Mutex::default(), none: Arc::default() }
     }
 
-    /// The sources that hold a stemmed term, in the catalog's order. `sources` are those it was built from.
-    pub fn holders(&self, term: &str, sources: &[std::sync::Arc<Source>]) -> &[Held] {
-        let text = |held: Held| sources[held.source as usize].segment().term(held.term);
-        let number = self.table.find(term_hash(term), |&number| text(self.of(number)[0]) == term);
-        number.map_or(&[], |&number| self.of(number))
+    /// Length of a tool's document in terms.
+    pub fn length(&self, id: ToolId) -> u32 {
+        self.lengths[id as usize]
+    }
+
+    /// The postings of a stemmed term in the catalog that this is the index of.
+    pub fn postings(&self, term: &str, catalog: &Catalog) -> Arc<Postings> {
+        let text = |held: Held| catalog.sources[held.source as usize].segment().term(held.term);
+        let found = self.table.find(term_hash(term), |&number| text(self.of(number)[0]) == term);
+        let Some(&number) = found else { return self.none.clone() };
+        if let Some(kept) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).0.get(&number) {
+            return kept.clone();
+        }
+        let mut made = Postings::default();
+        for held in self.of(number) {
+            let part = catalog.sources[held.source as usize].segment().postings(held.term);
+            let base = catalog.base(held.source as usize);
+            made.tools.extend(part.docs.iter().map(|doc| base + doc));
+            made.frequencies.extend_from_slice(part.frequencies);
+        }
+        let made = Arc::new(made);
+        let mut guard = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (kept, size) = &mut *guard;
+        if *size + made.tools.len() > KEPT {
+            kept.clear();
+            *size = 0;
+        }
+        *size += made.tools.len();
+        kept.insert(number, made.clone());
+        made
     }
 
     fn of(&self, number: u32) -> &[Held] {

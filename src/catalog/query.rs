@@ -3,8 +3,9 @@
 //! BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the idf of Lucene:
 //! `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`, `score = Σ idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length))`.
 
-use super::index::Held;
-use super::segment::{Postings, Segment};
+use std::sync::Arc;
+
+use super::index::Postings;
 use super::view::{Statistics, View};
 use super::{Catalog, ToolId, words};
 
@@ -19,7 +20,7 @@ const MAX_CHARACTERS: usize = 1000;
 const MAX_TERMS: usize = 64;
 
 /// One distinct term of a query.
-pub(super) struct Term<'a> {
+pub(super) struct Term {
     /// The word as the query has it, lower-cased.
     pub word: String,
     /// Its stem.
@@ -28,15 +29,15 @@ pub(super) struct Term<'a> {
     pub df: usize,
     /// Its weight.
     pub idf: f64,
-    /// The sources that hold it.
-    holders: &'a [Held],
+    /// All that hold it, in scope or not.
+    postings: Arc<Postings>,
 }
 
 /// A query's distinct terms in order of first appearance.
 pub(super) struct Query<'a> {
     pub catalog: &'a Catalog,
     pub view: &'a View,
-    pub terms: Vec<Term<'a>>,
+    pub terms: Vec<Term>,
     /// Positions in `terms`, a word that stands twice standing twice.
     pub sequence: Vec<usize>,
     /// Whether some of the query did not count.
@@ -53,9 +54,9 @@ impl<'a> Query<'a> {
         // Before the statistics, since it indexes all sources with one memory of stems.
         catalog.index();
         let statistics = view.statistics(catalog);
-        let mut terms: Vec<Term<'a>> = Vec::new();
+        let mut terms: Vec<Term> = Vec::new();
         let mut sequence = Vec::new();
-        for word in content_words(text, |stem| holds(catalog, view, stem)) {
+        for word in content_words(text, |stem| view.count(&catalog.index().postings(stem, catalog).tools) > 0) {
             let stem = words::stem(&word);
             let known = terms.iter().position(|term| term.stem == stem);
             let at = match known {
@@ -100,44 +101,28 @@ impl<'a> Query<'a> {
     /// term. Time is linear in the postings of those terms and logarithmic in those of the others.
     pub fn each_holder(&self, of: &[usize], mut each: impl FnMut(Holder<'_>)) {
         let mut frequencies = vec![0u16; self.terms.len()];
-        // For every term, how far in its sources and in the postings of the present one.
-        let mut cursors = vec![Cursor::default(); self.terms.len()];
-        let mut docs: Vec<u32> = Vec::new();
-        let mut sources: Vec<u32> = Vec::new();
-        for term in of {
-            sources.extend(self.terms[*term].holders.iter().map(|held| held.source));
-        }
-        sources.sort_unstable();
-        sources.dedup();
-        for source in sources {
-            if self.view.counts[source as usize] == 0 {
+        let mut cursors = vec![0; self.terms.len()];
+        let mut together: Vec<ToolId> = Vec::new();
+        let holders: &[ToolId] = match of {
+            [one] => &self.terms[*one].postings.tools,
+            _ => {
+                of.iter().for_each(|term| together.extend_from_slice(&self.terms[*term].postings.tools));
+                together.sort_unstable();
+                together.dedup();
+                &together
+            }
+        };
+        let index = self.catalog.index();
+        for &id in holders {
+            if !self.view.deferred.contains(id) {
                 continue;
             }
-            let segment = self.catalog.sources[source as usize].segment();
-            for (term, cursor) in self.terms.iter().zip(&mut cursors) {
-                cursor.enter(source, term.holders, segment);
+            for ((term, at), frequency) in self.terms.iter().zip(&mut cursors).zip(&mut frequencies) {
+                let Postings { tools, frequencies } = &*term.postings;
+                *at += gallop(&tools[*at..], |other| *other < id);
+                *frequency = if tools.get(*at) == Some(&id) { frequencies[*at] } else { 0 };
             }
-            let holders: &[u32] = match of {
-                [one] => cursors[*one].postings.docs,
-                _ => {
-                    docs.clear();
-                    of.iter().for_each(|term| docs.extend_from_slice(cursors[*term].postings.docs));
-                    docs.sort_unstable();
-                    docs.dedup();
-                    &docs
-                }
-            };
-            let base = self.catalog.base(source as usize);
-            for &doc in holders {
-                if !self.view.deferred.contains(base + doc) {
-                    continue;
-                }
-                for (cursor, frequency) in cursors.iter_mut().zip(&mut frequencies) {
-                    *frequency = cursor.frequency(doc);
-                }
-                let length = f64::from(segment.lengths[doc as usize]);
-                each(Holder { id: base + doc, frequencies: &frequencies, length });
-            }
+            each(Holder { id, frequencies: &frequencies, length: f64::from(index.length(id)) });
         }
     }
 
@@ -180,53 +165,12 @@ impl Holder<'_> {
     }
 }
 
-/// A way through a term's postings, source by source and document by document, both ascending.
-#[derive(Clone, Copy, Default)]
-struct Cursor<'a> {
-    holder: usize,
-    postings: Postings<'a>,
-    at: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn enter(&mut self, source: u32, holders: &[Held], segment: &'a Segment) {
-        self.holder += gallop(&holders[self.holder..], |held| held.source < source);
-        let held = holders.get(self.holder).filter(|held| held.source == source);
-        self.postings = held.map(|held| segment.postings(held.term)).unwrap_or_default();
-        self.at = 0;
+impl Term {
+    fn new(catalog: &Catalog, view: &View, statistics: Statistics, word: &str, stem: &str) -> Self {
+        let postings = catalog.index().postings(stem, catalog);
+        let df = view.count(&postings.tools);
+        Self { word: word.to_owned(), stem: stem.to_owned(), df, idf: idf(statistics.documents, df), postings }
     }
-
-    fn frequency(&mut self, doc: u32) -> u16 {
-        let Postings { docs, frequencies } = self.postings;
-        self.at += gallop(&docs[self.at..], |other| *other < doc);
-        if docs.get(self.at) == Some(&doc) { frequencies[self.at] } else { 0 }
-    }
-}
-
-impl<'a> Term<'a> {
-    fn new(catalog: &'a Catalog, view: &View, statistics: Statistics, word: &str, stem: &str) -> Self {
-        let holders = catalog.index().holders(stem, &catalog.sources);
-        let df = holders.iter().map(|held| count(catalog, view, *held)).sum();
-        Self { word: word.to_owned(), stem: stem.to_owned(), df, idf: idf(statistics.documents, df), holders }
-    }
-}
-
-/// Deferred tools in scope of one source that hold a term.
-fn count(catalog: &Catalog, view: &View, held: Held) -> usize {
-    let source = held.source as usize;
-    if view.counts[source] == 0 {
-        return 0;
-    }
-    let docs = catalog.sources[source].segment().postings(held.term).docs;
-    if view.is_whole(catalog, source) {
-        return docs.len();
-    }
-    let base = catalog.base(source);
-    docs.iter().filter(|doc| view.deferred.contains(base + **doc)).count()
-}
-
-fn holds(catalog: &Catalog, view: &View, stem: &str) -> bool {
-    catalog.index().holders(stem, &catalog.sources).iter().any(|held| count(catalog, view, *held) > 0)
 }
 
 fn idf(documents: f64, df: usize) -> f64 {

@@ -20,9 +20,14 @@ pub struct View {
     pub visible: Vec<ToolId>,
     /// Number of deferred tools of each source of the catalog.
     pub counts: Vec<u32>,
+    /// Tools of the catalog that are not deferred here, where they are few.
+    others: Option<Vec<ToolId>>,
     statistics: OnceLock<Statistics>,
     blocks: OnceLock<Vec<Arc<Block>>>,
 }
+
+/// So many tools are few: core tools, and what a user keeps loaded.
+const FEW: usize = 256;
 
 /// What BM25 needs of the collection, over the deferred tools in scope.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +69,18 @@ impl View {
             visible.extend(by_source.into_iter().filter(|id| !inline(id)));
         }
         let deferred_count = counts.iter().sum::<u32>() as usize;
-        Self { scope, deferred, deferred_count, visible, counts, statistics: OnceLock::new(), blocks: OnceLock::new() }
+        let few = catalog.len() - deferred_count <= FEW;
+        let others = few.then(|| (0..catalog.len() as ToolId).filter(|id| !deferred.contains(*id)).collect());
+        Self {
+            scope,
+            deferred,
+            deferred_count,
+            visible,
+            counts,
+            others,
+            statistics: OnceLock::new(),
+            blocks: OnceLock::new(),
+        }
     }
 
     /// Whether every tool of a source is deferred.
@@ -84,18 +100,23 @@ impl View {
     /// Number of documents and their mean length.
     pub fn statistics(&self, catalog: &Catalog) -> Statistics {
         *self.statistics.get_or_init(|| {
-            let mut total = 0u64;
-            for (index, source) in catalog.sources.iter().enumerate().filter(|(index, _)| self.counts[*index] > 0) {
-                let base = catalog.base(index);
-                let lengths = source.segment().lengths.iter().enumerate();
-                total += lengths
-                    .filter(|(doc, _)| self.deferred.contains(base + *doc as u32))
-                    .map(|(_, length)| u64::from(*length))
-                    .sum::<u64>();
-            }
+            let index = catalog.index();
+            let deferred = (0..catalog.len() as ToolId).filter(|id| self.deferred.contains(*id));
+            let total: u64 = deferred.map(|id| u64::from(index.length(id))).sum();
             let documents = self.deferred_count as f64;
             Statistics { documents, mean_length: (total as f64 / documents.max(1.0)).max(1.0) }
         })
+    }
+
+    /// How many of some tools, given in ascending order, are deferred.
+    pub fn count(&self, tools: &[ToolId]) -> usize {
+        // Where few are not, asking for those few is cheaper than asking for each.
+        match &self.others {
+            Some(others) if others.len() * 16 < tools.len() => {
+                tools.len() - others.iter().filter(|id| tools.binary_search(id).is_ok()).count()
+            }
+            _ => tools.iter().filter(|id| self.deferred.contains(**id)).count(),
+        }
     }
 
     /// Whether the statistics are there already.
