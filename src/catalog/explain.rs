@@ -58,6 +58,7 @@ pub struct Scored {
 /// A term's part of a score.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ScorePart")]
 pub struct Part {
     /// The term as the query has it.
     pub word: String,

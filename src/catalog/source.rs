@@ -20,6 +20,7 @@ use super::tokens::Quarters;
 /// What kind of source it is; the order is that of visible tools and of who wins a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "SourceKind")]
 pub enum Kind {
     /// The host's own tools: never deferred.
     Core,

@@ -10,24 +10,35 @@ use serde_path_to_error::{Path, Segment};
 
 /// The codes a host may see.
 pub mod code {
-    /// The message is not JSON, or is nested too deep.
-    pub const PARSE_ERROR: i32 = -32700;
-    /// JSON, but no JSON-RPC message that can be served.
-    pub const INVALID_REQUEST: i32 = -32600;
-    /// No such method.
-    pub const METHOD_NOT_FOUND: i32 = -32601;
-    /// A parameter is wrong; `data.pointer` says which.
-    pub const INVALID_PARAMS: i32 = -32602;
-    /// A fault of the sidecar.
-    pub const INTERNAL_ERROR: i32 = -32603;
-    /// A request came before `initialize`.
-    pub const NOT_INITIALIZED: i32 = -32002;
-    /// The host cancelled the request, or its connection ended.
-    pub const CANCELLED: i32 = -32800;
-    /// The message was larger than `maxMessageBytes` and was read past.
-    pub const MESSAGE_TOO_LARGE: i32 = -32040;
-    /// Too many requests in flight; the same request may succeed later.
-    pub const OVERLOADED: i32 = -32041;
+    macro_rules! codes {
+        ($(#[doc = $meaning:literal] $name:ident = $code:literal;)+) => {
+            $(#[doc = $meaning] pub const $name: i32 = $code;)+
+
+            /// Every code with its name and meaning, as the published contract lists them.
+            pub const ALL: &[(&str, i32, &str)] = &[$((stringify!($name), $code, $meaning),)+];
+        };
+    }
+
+    codes! {
+        /// The message is not JSON, or is nested too deep.
+        PARSE_ERROR = -32700;
+        /// JSON, but no JSON-RPC message that can be served.
+        INVALID_REQUEST = -32600;
+        /// No such method; `data.nearest` names the known one that is spelled most like it.
+        METHOD_NOT_FOUND = -32601;
+        /// A parameter is wrong; `data.pointer` says which.
+        INVALID_PARAMS = -32602;
+        /// A fault of the sidecar.
+        INTERNAL_ERROR = -32603;
+        /// A request came before `initialize`.
+        NOT_INITIALIZED = -32002;
+        /// The host cancelled the request, or its connection ended.
+        CANCELLED = -32800;
+        /// The message was larger than `max_message_bytes` and was read past; `data.limit` in bytes.
+        MESSAGE_TOO_LARGE = -32040;
+        /// Too many requests in flight; the same request may succeed later. `data.limit` is their number.
+        OVERLOADED = -32041;
+    }
 }
 
 /// An error answer: what goes under `error` on the wire.

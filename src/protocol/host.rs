@@ -14,6 +14,7 @@ pub struct InvokeParams {
     /// The name its source gave it.
     pub tool: String,
     /// Repaired arguments.
+    #[schemars(with = "serde_json::Map<String, Value>")]
     pub arguments: Value,
     /// Its toolset.
     pub toolset: String,

@@ -126,6 +126,7 @@ pub struct ProgressParams {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Progress {
     /// `begin`, then `end`.
+    #[schemars(extend("enum" = ["begin", "end"]))]
     pub kind: &'static str,
     /// What is going on.
     pub message: String,
@@ -134,7 +135,8 @@ pub struct Progress {
 /// Parameters of `$/cancelRequest`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct CancelParams {
-    /// Id of the request.
+    /// Id of the request, as it was sent.
+    #[schemars(extend("type" = ["string", "number"]))]
     pub id: Value,
 }
 

@@ -38,6 +38,7 @@ pub struct SourceParams {
 /// How a source's tools are named.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SourceNames")]
 pub enum Names {
     /// `mcp__<source>__<tool>`.
     Prefixed,
@@ -75,6 +76,7 @@ pub struct RegisterResult {
 
 /// A tool and what is wrong with it.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ToolProblem")]
 pub struct Rejected {
     /// Its name, as far as it has one.
     pub name: String,
@@ -129,7 +131,8 @@ pub struct ListedSource {
     pub label: String,
     /// The name that scopes grant.
     pub toolset: String,
-    /// `file`, `connection`, `server` or `gateway`.
+    /// Where it was registered.
+    #[schemars(extend("enum" = ["file", "connection", "server", "gateway"]))]
     pub origin: &'static str,
     /// `ready`.
     pub state: &'static str,

@@ -27,6 +27,7 @@ pub struct Scope {
 /// Toolsets granted and denied.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "ScopeToolsets")]
 pub struct Toolsets {
     /// Granted.
     pub enabled: Option<Vec<String>>,
@@ -37,6 +38,7 @@ pub struct Toolsets {
 /// Tools granted and denied.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "ScopeTools")]
 pub struct Tools {
     /// Granted.
     pub allow: Option<Vec<String>>,
@@ -120,8 +122,7 @@ pub struct AssembleResult {
     pub activated: bool,
     /// 0 pass-through, 1 tools named in the listing, 2 none named.
     pub tier: u8,
-    /// `full`, `names`, `mixed`, `groups` or `none`.
-    #[schemars(with = "String")]
+    /// What the listing shows.
     pub listing_form: Form,
     /// Number of deferred tools.
     pub deferred_count: usize,
@@ -162,8 +163,8 @@ pub struct TokenCounts {
 }
 
 /// Parameters of `bridge/call` and `bridge/resolve`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct BridgeParams {
     /// The tool that the model used.
     pub name: String,
@@ -216,6 +217,7 @@ pub struct Dispatch {
     /// The name its source gave it.
     pub tool: String,
     /// Repaired arguments.
+    #[schemars(with = "serde_json::Map<String, Value>")]
     pub arguments: Value,
     /// Its toolset.
     pub toolset: String,
@@ -252,15 +254,15 @@ pub struct ResolvedCall {
     pub toolset: String,
     /// Its source's name.
     pub source: String,
-    /// `host`, `sidecar` or `gateway`.
+    /// Where it runs.
+    #[schemars(extend("enum" = ["host", "sidecar", "gateway"]))]
     pub runs_in: &'static str,
     /// Whether it may run beside others.
     pub parallel_safe: bool,
 }
 
 /// Parameters of `bridge/plan`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct PlanParams {
     /// The model's batch, in order.
     pub calls: Vec<PlannedCall>,
@@ -291,8 +293,7 @@ pub struct PlanResult {
 }
 
 /// Parameters of `search/explain`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct ExplainParams {
     /// The query.
     pub query: String,
@@ -303,6 +304,41 @@ pub struct ExplainParams {
     pub tools: Option<Box<RawValue>>,
     /// Most matches.
     pub limit: Option<u32>,
+}
+
+/// Result of `config/get`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigResult {
+    /// The settings in effect, in the shape of the config file; what may be secret is masked.
+    pub settings: Value,
+    /// By dotted key, where its value came from.
+    pub origins: BTreeMap<String, SettingOrigin>,
+}
+
+/// Where a setting came from.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SettingOrigin {
+    /// The layer that set it.
+    pub layer: ConfigLayer,
+    /// That layer's file, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// A layer of configuration; each wins over those before it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfigLayer {
+    /// What holds where nobody says anything.
+    BuiltIn,
+    /// The user's `config.yaml`.
+    User,
+    /// The workspace's `config.yaml`.
+    Workspace,
+    /// The file named by `--config`.
+    File,
+    /// `settings` and `core` of `initialize`.
+    Initialize,
 }
 
 /// Result of `status`.

@@ -3,8 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use serde_json::Value;
-
 use super::current::{off_thread, scope};
 use super::session::Session;
 use crate::catalog::explain::Explanation;
@@ -12,7 +10,7 @@ use crate::catalog::scope::Scope;
 use crate::catalog::{Catalog, explain as explaining, search};
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::NoParams;
-use crate::protocol::work::{ExplainParams, Probe, SourceStatus, StatusResult, Watching};
+use crate::protocol::work::{ConfigResult, ExplainParams, Probe, SourceStatus, StatusResult, Watching};
 use crate::rpc::Call;
 use crate::workspace::effective::effective;
 
@@ -27,9 +25,10 @@ pub async fn explain(call: Call<Session>, params: ExplainParams) -> Result<Expla
     off_thread(move || explaining::explain(&catalog, &catalog.view(&scope), &params.query, params.limit)).await
 }
 
-pub async fn config(call: Call<Session>, _: NoParams) -> Result<Value, RpcError> {
+pub async fn config(call: Call<Session>, _: NoParams) -> Result<ConfigResult, RpcError> {
     let _timer = call.session.metrics.time("config/get", call.ticket.arrived);
-    Ok(effective(&call.session.current(&call, None).await?.config))
+    let shown = effective(&call.session.current(&call, None).await?.config);
+    serde_json::from_value(shown).map_err(|error| RpcError::internal(error.to_string()))
 }
 
 pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, RpcError> {

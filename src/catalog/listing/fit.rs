@@ -11,8 +11,9 @@ use super::super::tokens::Quarters;
 use super::{Block, Detail};
 
 /// What a listing as a whole shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ListingForm")]
 pub enum Form {
     /// Every tool with its summary.
     Full,

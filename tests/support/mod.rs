@@ -1,0 +1,5 @@
+//! What tests that run the real binary share.
+
+pub mod pattern;
+pub mod replay;
+pub mod sidecar;
