@@ -1,7 +1,7 @@
 //! Tool definitions as JSON in the format a model API takes.
 //!
 //! A definition that came in the format asked for keeps all its members, byte for byte but for white space and
-//! the visible name. In another format it keeps name, description and schema, and `strict` between the two
+//! the visible name (and `type`, which OpenAI's formats need and not every host sends). In another format it keeps name, description and schema, and `strict` between the two
 //! OpenAI formats.
 
 use super::definition::{Definition, Format};
@@ -10,6 +10,9 @@ use super::source::Tool;
 
 /// What stands for a schema where the format needs one and there is none.
 const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
+
+/// What stands first in a definition of OpenAI's that came without it.
+const TYPE: &str = r#""type":"function""#;
 
 /// Appends a registered tool.
 pub fn push_tool(tool: &Tool, format: Format, out: &mut String) {
@@ -34,6 +37,12 @@ pub fn push_new(name: &str, description: &str, schema: &str, format: Format, out
     let mut json = String::with_capacity(description.len() + description.len() / 16 + 2);
     push_string(description, &mut json);
     push_parts(name, Some(&json), schema, None, format, out);
+}
+
+fn has_member(json: &str, name: &str) -> bool {
+    let mut found = false;
+    members(json, |key, _| found |= key == name);
+    found
 }
 
 fn is_openai(format: Format) -> bool {
@@ -84,13 +93,18 @@ fn push_parts(
 fn push_same(tool: &Tool, format: Format, out: &mut String) {
     let raw = tool.raw();
     let renamed = tool.name != tool.tool;
-    if !renamed && Definition::read(raw).source.is_none() {
+    let untyped = is_openai(format) && !has_member(raw, "type");
+    if !renamed && !untyped && Definition::read(raw).source.is_none() {
         push_compact(raw, out);
         return;
     }
     let object = |json: &str, nested: bool, out: &mut String| {
         out.push('{');
         let mut first = true;
+        if untyped && !nested {
+            out.push_str(TYPE);
+            first = false;
+        }
         members(json, |key, value| {
             if key == "source" && !nested {
                 return;
@@ -112,7 +126,10 @@ fn push_same(tool: &Tool, format: Format, out: &mut String) {
         return object(raw, false, out);
     }
     out.push('{');
-    let mut first = true;
+    let mut first = !untyped;
+    if untyped {
+        out.push_str(TYPE);
+    }
     members(raw, |key, value| {
         if key == "source" {
             return;
@@ -164,6 +181,18 @@ mod tests {
         assert_eq!(
             render(r#"{"name":"a","inputSchema":{},"annotations":{},"source":{"name":"s"}}"#, Kind::Mcp, Format::Mcp),
             r#"{"name":"mcp__s__a","inputSchema":{},"annotations":{}}"#
+        );
+    }
+
+    #[test]
+    fn openai_formats_always_say_function() {
+        assert_eq!(
+            render(r#"{"name":"a","parameters":{},"strict":true}"#, Kind::Core, Format::OpenAiResponses),
+            r#"{"type":"function","name":"a","parameters":{},"strict":true}"#
+        );
+        assert_eq!(
+            render(r#"{"function":{"name":"a","parameters":{}}}"#, Kind::Mcp, Format::OpenAi),
+            r#"{"type":"function","function":{"name":"mcp__s__a","parameters":{}}}"#
         );
     }
 
