@@ -1,29 +1,17 @@
 //! `initialize`: who is asking, where files are, what the host can be asked.
 
-use serde_json::value::RawValue;
-
 use super::current::{path_of, send_progress};
 use super::host_process;
 use super::session::{Opened, Session};
 use crate::protocol::VERSION;
 use crate::protocol::errors::{RpcError, code};
 use crate::protocol::lifecycle::{FileDiagnostics, InitializeParams, InitializeResult, ServerCapabilities, ServerInfo};
-use crate::rpc::{Call, params};
+use crate::rpc::Call;
 use crate::workspace::layers::ConfigLayer;
 use crate::workspace::loader::Loader;
 
-pub async fn initialize(call: Call<Session>, raw: Box<RawValue>) -> Result<InitializeResult, RpcError> {
+pub async fn initialize(call: Call<Session>, params: InitializeParams) -> Result<InitializeResult, RpcError> {
     let _timer = call.session.metrics.time("initialize", call.ticket.arrived);
-    // However it ends, the requests behind it must learn of it.
-    let outcome = begin(&call, &raw).await;
-    if outcome.is_err() {
-        call.session.open(None);
-    }
-    outcome
-}
-
-async fn begin(call: &Call<Session>, raw: &RawValue) -> Result<InitializeResult, RpcError> {
-    let params: InitializeParams = params::parse(Some(raw.get()))?;
     if let Some(asked) = &params.protocol_version
         && asked.split('.').next() != VERSION.split('.').next()
     {
@@ -47,19 +35,19 @@ async fn begin(call: &Call<Session>, raw: &RawValue) -> Result<InitializeResult,
     };
     let progress = params.progress_token.as_ref().filter(|_| params.capabilities.progress);
     if let Some(token) = progress {
-        send_progress(call, token, "begin", "reading registries");
+        send_progress(&call, token, "begin", "reading registries");
     }
     let snapshot = opened.loader.fresh().await;
     let snapshot = snapshot.ok_or_else(|| RpcError::internal("the files of the workspace did not answer"))?;
     let current = call.session.build(&opened, snapshot).await?;
     if let Some(token) = progress {
-        send_progress(call, token, "end", "registries are read");
+        send_progress(&call, token, "end", "registries are read");
     }
     if let Some(process) = params.process_id {
         host_process::end_with(process, call.peer.clone());
     }
     let diagnostics: Vec<FileDiagnostics> = call.session.unpublished(&current);
-    call.session.open(Some(opened));
+    call.session.open(opened);
     Ok(InitializeResult {
         protocol_version: VERSION,
         server_info: ServerInfo { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },

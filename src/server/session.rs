@@ -80,7 +80,7 @@ pub struct Session {
     pub max_message_bytes: Arc<AtomicUsize>,
     /// Requests, counted and timed.
     pub metrics: Metrics,
-    phase: watch::Sender<Phase>,
+    phase: Arc<watch::Sender<Phase>>,
     opened: OnceLock<Opened>,
     registrations: Mutex<Registrations>,
     order: Arc<Order>,
@@ -99,6 +99,26 @@ pub struct Registrations {
     pub revision: u64,
 }
 
+fn leave_initializing(phase: &watch::Sender<Phase>, next: Phase) {
+    phase.send_if_modified(|phase| {
+        let ends = *phase == Phase::Initializing;
+        if ends {
+            *phase = next;
+        }
+        ends
+    });
+}
+
+/// An `initialize` on its way. When it is dropped and has not ended well, whatever became of it (parameters that
+/// cannot be read, a panic), the requests behind it learn of it, and another may come.
+pub struct Opening(Arc<watch::Sender<Phase>>);
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        leave_initializing(&self.0, Phase::New);
+    }
+}
+
 /// What the reader settles for a request.
 #[derive(Clone)]
 pub struct Ticket {
@@ -106,6 +126,8 @@ pub struct Ticket {
     pub before: Before,
     /// Its own place among them, if it is one.
     pub turn: Option<Arc<Turn>>,
+    /// Of `initialize` alone: ends that phase when the request is dropped.
+    pub opening: Option<Arc<Opening>>,
     /// When the request was read.
     pub arrived: Instant,
 }
@@ -118,7 +140,7 @@ impl Session {
             process,
             max_message_bytes: Arc::new(AtomicUsize::new(64 << 20)),
             metrics: Metrics::default(),
-            phase: watch::Sender::new(Phase::New),
+            phase: Arc::new(watch::Sender::new(Phase::New)),
             opened: OnceLock::new(),
             registrations: Mutex::default(),
             order: Arc::default(),
@@ -127,16 +149,11 @@ impl Session {
         }
     }
 
-    /// Ends `initialize`, well or not.
-    pub(super) fn open(&self, opened: Option<Opened>) {
-        let well = opened.is_some_and(|opened| self.opened.set(opened).is_ok());
-        self.phase.send_if_modified(|phase| {
-            let ends = *phase == Phase::Initializing;
-            if ends {
-                *phase = if well { Phase::Ready } else { Phase::New };
-            }
-            ends
-        });
+    /// Ends `initialize` well.
+    pub(super) fn open(&self, opened: Opened) {
+        if self.opened.set(opened).is_ok() {
+            leave_initializing(&self.phase, Phase::Ready);
+        }
     }
 
     /// What `initialize` settled, once it has.
@@ -204,6 +221,7 @@ impl rpc::Session for Session {
     fn arrive(&self, _seq: u64, method: &str, _params: Option<&RawValue>) -> Ticket {
         let before = self.order.before();
         let turn = REGISTRATIONS.contains(&method).then(|| Arc::new(self.order.turn()));
-        Ticket { before, turn, arrived: Instant::now() }
+        let opening = (method == "initialize").then(|| Arc::new(Opening(self.phase.clone())));
+        Ticket { before, turn, opening, arrived: Instant::now() }
     }
 }
