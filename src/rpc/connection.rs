@@ -137,10 +137,17 @@ impl<S: Session> Connection<S> {
         tracing::debug!(%end, "a connection ended");
 
         let deadline = Instant::now() + self.limits.flush;
+        if end == End::Eof {
+            // A host may write all it has to say, close, and then read.
+            peer.fail_all(end);
+            in_flight.wait_idle(deadline);
+        }
+        let deadline = deadline.max(Instant::now() + self.limits.flush / 4);
+        // First what was asked of the host, so that no cancelled handler still writes to a host that is gone.
+        peer.fail_all(end);
         for (id, reply) in in_flight.close() {
             reply.send(&outgoing, error(&id, RpcError::cancelled()));
         }
-        peer.fail_all(end);
         in_flight.wait_idle(deadline);
         outgoing.wait_idle(deadline);
         outgoing.close();

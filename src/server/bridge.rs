@@ -11,6 +11,7 @@ use super::session::Session;
 use crate::call::envelope::{self, CONNECTOR_PREFIX, Entry};
 use crate::call::plan::{Access, stages};
 use crate::call::{Checker, Problem, arguments, suggest};
+use crate::catalog::json_text::push_compact;
 use crate::catalog::scope::Scope;
 use crate::catalog::view::View;
 use crate::catalog::{Catalog, Named, ToolId, describe, names, search};
@@ -157,14 +158,23 @@ async fn ready(
     };
     entry.unflatten(|name| checker.declares(name));
     let checked = checker.check(entry.arguments);
-    let parameters: Option<&RawValue> = tool.schema().and_then(|schema| serde_json::from_str(schema).ok());
-    if let Some(refusal) = checked.verdict.refusal(&tool.name, parameters) {
-        return Err(refuse(refusal));
+    if !checked.verdict.passes() {
+        let parameters = tool.schema().and_then(compact);
+        if let Some(refusal) = checked.verdict.refusal(&tool.name, parameters.as_deref()) {
+            return Err(refuse(refusal));
+        }
     }
     let mut coerced: Vec<String> = why.into_iter().collect();
     coerced.extend(entry.repairs);
     coerced.extend(checked.coerced);
     Ok(Ready { id, arguments: checked.arguments, coerced })
+}
+
+/// A schema without the white space that a model would pay for.
+fn compact(schema: &str) -> Option<Box<RawValue>> {
+    let mut out = String::with_capacity(schema.len());
+    push_compact(schema, &mut out);
+    RawValue::from_string(out).ok()
 }
 
 /// The one local entry of a call.
