@@ -132,7 +132,8 @@ fn refuse_mixed(entries: Vec<Entry>) -> Result<Vec<Entry>, Problem> {
         _ => "local tools and `connectors__` tools cannot share one `tool_call`",
     };
     let example = entries.first().map_or(Value::Null, |first| {
-        let whole = Value::Object(first.arguments.clone());
+        let given = if first.arguments.is_empty() { &first.flattened } else { &first.arguments };
+        let whole = Value::Object(given.clone());
         let text = excerpt::of(&whole, OWN_ARGUMENTS);
         let arguments = if text.ends_with('…') { json!({}) } else { whole };
         json!({"calls": [{"name": excerpt::clip(&first.name, 128), "arguments": arguments}]})

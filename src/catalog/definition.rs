@@ -58,6 +58,8 @@ pub struct Definition<'a> {
     pub source: Option<&'a str>,
     /// The shape it came in.
     pub format: Option<Format>,
+    /// The JSON of `type`.
+    kind: Option<&'a str>,
 }
 
 impl<'a> Definition<'a> {
@@ -80,11 +82,19 @@ impl<'a> Definition<'a> {
         found
     }
 
+    /// The `type` of a tool that the model's provider runs itself (`web_search_20250305`, `code_interpreter`): it has no
+    /// schema, and nothing of it may be rewritten.
+    pub fn provider_type(&self) -> Option<String> {
+        let kind = self.kind.filter(|_| self.format.is_none()).and_then(decode_string)?;
+        (!matches!(&*kind, "function" | "custom")).then(|| kind.into_owned())
+    }
+
     fn take(&mut self, key: &str, value: &'a str) {
         match key {
             "name" => self.name = decode_string(value),
             "description" if value.starts_with('"') => self.description = Some(value),
             "source" => self.source = Some(value),
+            "type" => self.kind = Some(value),
             "inputSchema" => self.schema_in(Format::Mcp, value),
             "input_schema" => self.schema_in(Format::Anthropic, value),
             "parameters" => self.schema_in(Format::OpenAiResponses, value),

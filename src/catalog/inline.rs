@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -48,43 +48,89 @@ fn derive(catalog: &Catalog, tools: &str) -> Result<Derived, serde_json::Error> 
     let text: Arc<str> = tools.into();
     let entries: Vec<&RawValue> = serde_json::from_str(&text)?;
     let mut problems = Vec::new();
-    // The sources in order of appearance, each with its items' positions.
-    let mut sources: Vec<(SourceInfo, Vec<usize>)> = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
-        let definition = Definition::read(entry.get());
-        let name = definition.name.as_deref().unwrap_or_default();
-        if names::is_bridge(name) {
-            continue; // CORE-4: an assembly fed back in.
-        }
-        let info = info(catalog, &definition);
-        match sources.iter_mut().find(|(known, _)| known.name == info.name && known.kind == info.kind) {
-            Some((_, indices)) => indices.push(index),
-            None => sources.push((info, vec![index])),
-        }
-    }
     // Position in the request of every inline tool, by visible name.
     let mut order: FxHashMap<Box<str>, usize> = FxHashMap::default();
-    let mut inline: Vec<(SourceInfo, Vec<Arc<Tool>>)> = Vec::new();
-    for (info, indices) in sources {
-        let (source, found) = Source::read(info.clone(), &text, indices.iter().map(|index| entries[*index].get()));
-        let refused: FxHashSet<usize> = found.iter().filter(|p| p.refused).map(|p| p.index).collect();
-        let served = indices.iter().enumerate().filter(|(at, _)| !refused.contains(at)).map(|(_, index)| *index);
-        let mut kept = Vec::new();
-        for (tool, index) in source.tools.iter().zip(served) {
-            if protected(catalog, &info, tool) {
-                problems.push(refusal(index, tool, "a core tool has this name: no other source may take it"));
-            } else if order.contains_key(&tool.name) {
-                problems.push(refusal(index, tool, "another inline tool has this name: rename one of them"));
-            } else {
-                order.insert(tool.name.clone(), index);
-                kept.push(tool.clone());
-            }
+    // The sources in order of appearance, and where each stands.
+    let mut sources: Vec<(SourceInfo, Vec<Arc<Tool>>)> = Vec::new();
+    let mut places: FxHashMap<(String, Kind), usize> = FxHashMap::default();
+    for (index, entry) in entries.iter().enumerate() {
+        let definition = Definition::read(entry.get());
+        if names::is_bridge(definition.name.as_deref().unwrap_or_default()) {
+            continue; // CORE-4: an assembly fed back in.
         }
-        problems.extend(found.into_iter().map(|problem| Problem { index: indices[problem.index], ..problem }));
-        inline.push((info, kept));
+        let item = Item::of(catalog, &definition, &order);
+        let (tool, found) = item.read(&text, entry.get());
+        problems.extend(found.into_iter().map(|problem| Problem { index, ..problem }));
+        let Some(tool) = tool else { continue };
+        if item.hinted && is_core(catalog, &tool.name, &item.info) {
+            problems.push(refusal(index, &tool, "a core tool has this name: no other source may take it"));
+        } else if order.contains_key(&tool.name) {
+            problems.push(refusal(index, &tool, "another inline tool has this name: rename one of them"));
+        } else {
+            order.insert(tool.name.clone(), index);
+            let at = *places.entry((item.info.name.clone(), item.info.kind)).or_insert_with(|| {
+                sources.push((item.info.clone(), Vec::new()));
+                sources.len() - 1
+            });
+            sources[at].1.push(tool);
+        }
     }
-    problems.sort_by_key(|problem| problem.index);
-    Ok(Derived { catalog: Arc::new(put_together(catalog, inline, &order)), problems })
+    Ok(Derived { catalog: Arc::new(put_together(catalog, sources, &order)), problems })
+}
+
+/// What an inline definition counts as.
+struct Item {
+    info: SourceInfo,
+    /// Its visible name and its own, where they are not made by the rules for its source.
+    named: Option<(String, String)>,
+    /// Whether the item said its source itself.
+    hinted: bool,
+}
+
+impl Item {
+    /// The source it names; else that of the registered tool whose visible name it has; else the server in its name;
+    /// else unknown, and then it is a tool of the host itself, whose name is its own affair.
+    fn of(catalog: &Catalog, definition: &Definition<'_>, taken: &FxHashMap<Box<str>, usize>) -> Self {
+        let hint: Option<Hint> = definition.source.and_then(|json| serde_json::from_str(json).ok());
+        let name = definition.name.as_deref().unwrap_or_default();
+        if let Some(hint) = hint {
+            // What is registered under this name says more than an inline item does.
+            let known = catalog.sources.iter().find(|source| source.info.name == hint.name);
+            let info = known.map(|source| source.info.clone());
+            let info =
+                info.unwrap_or_else(|| SourceInfo::new(hint.name, hint.kind.unwrap_or(Kind::Unknown), Origin::Inline));
+            return Self { info, named: None, hinted: true };
+        }
+        if let Some(id) = catalog.find(name) {
+            let named = Some((name.to_owned(), catalog.tool(id).tool.to_string()));
+            return Self { info: catalog.source_of(id).info.clone(), named, hinted: false };
+        }
+        if let Some((server, _)) = names::split_prefixed(name) {
+            let known =
+                catalog.sources.iter().find(|source| source.info.name == server && source.info.kind == Kind::Mcp);
+            let info = known.map(|source| source.info.clone());
+            let info = info.unwrap_or_else(|| SourceInfo::new(server, Kind::Mcp, Origin::Inline));
+            return Self { info, named: None, hinted: false };
+        }
+        let info = SourceInfo { naming: Naming::AsIs, ..SourceInfo::new("", Kind::Unknown, Origin::Inline) };
+        let own = match (definition.name.is_some(), definition.provider_type()) {
+            // A tool that the model's provider runs has no name of its own, and there may be several of a type.
+            (false, Some(kind)) => (0..)
+                .map(|n| if n == 0 { kind.clone() } else { format!("{kind} {n}") })
+                .find(|name| !taken.contains_key(name.as_str())),
+            _ => Some(name.to_owned()),
+        };
+        let named = own.filter(|own| !own.trim().is_empty()).map(|own| (own.clone(), own));
+        Self { info, named, hinted: false }
+    }
+
+    fn read(&self, text: &Arc<str>, entry: &str) -> (Option<Arc<Tool>>, Vec<Problem>) {
+        // Inline, so that what belongs to the request is not taken for a part of the definition.
+        let info = SourceInfo { origin: Origin::Inline, ..self.info.clone() };
+        let named = self.named.as_ref().map(|(visible, own)| (visible.as_str(), own.as_str()));
+        let (source, problems) = Source::read_named(info, text, [(entry, named)]);
+        (source.tools.into_iter().next(), problems)
+    }
 }
 
 fn put_together(
@@ -93,9 +139,10 @@ fn put_together(
     order: &FxHashMap<Box<str>, usize>,
 ) -> Catalog {
     let mut all = Vec::with_capacity(catalog.sources.len() + inline.len());
-    let mut inline = inline;
+    let mut inline: FxHashMap<(String, Kind), (SourceInfo, Vec<Arc<Tool>>)> =
+        inline.into_iter().map(|(info, tools)| ((info.name.clone(), info.kind), (info, tools))).collect();
     for source in &catalog.sources {
-        let added = inline.iter().position(|(info, _)| info.name == source.info.name && info.kind == source.info.kind);
+        let added = inline.remove(&(source.info.name.clone(), source.info.kind));
         let replaced = !order.is_empty() && source.tools.iter().any(|tool| order.contains_key(&tool.name));
         if added.is_none() && !replaced {
             all.push(source.clone());
@@ -103,10 +150,11 @@ fn put_together(
         }
         let mut tools: Vec<Arc<Tool>> =
             source.tools.iter().filter(|tool| !order.contains_key(&tool.name)).cloned().collect();
-        tools.extend(added.map(|at| inline.remove(at).1).into_iter().flatten());
+        tools.extend(added.into_iter().flat_map(|(_, tools)| tools));
         all.push(Arc::new(Source::of(source.info.clone(), tools)));
     }
-    all.extend(inline.into_iter().map(|(info, tools)| Arc::new(Source::of(info, tools))));
+    // In any order: the catalog has its own.
+    all.extend(inline.into_values().map(|(info, tools)| Arc::new(Source::of(info, tools))));
     let mut derived = Catalog::of(all, catalog.policy.clone());
     let mut given: Vec<(usize, ToolId)> = (0..derived.len() as ToolId)
         .filter_map(|id| order.get(&derived.tool(id).name).map(|index| (*index, id)))
@@ -114,13 +162,16 @@ fn put_together(
         .collect();
     given.sort_unstable();
     derived.inline = given.into_iter().map(|(_, id)| id).collect();
+    for id in &derived.inline {
+        derived.is_inline.insert(*id);
+    }
     derived
 }
 
-/// Whether a registered core tool has the name and the inline one is no tool of the host itself (CORE-1).
-fn protected(catalog: &Catalog, info: &SourceInfo, tool: &Tool) -> bool {
-    matches!(info.kind, Kind::Mcp | Kind::Plugin | Kind::Connectors)
-        && catalog.find(&tool.name).is_some_and(|id| catalog.source_of(id).info.kind == Kind::Core)
+/// Whether a registered core tool of another source has the name (CORE-1).
+fn is_core(catalog: &Catalog, name: &str, info: &SourceInfo) -> bool {
+    let holder = catalog.find(name).map(|id| &catalog.source_of(id).info);
+    holder.is_some_and(|holder| holder.kind == Kind::Core && holder.name != info.name)
 }
 
 fn refusal(index: usize, tool: &Tool, message: &str) -> Problem {
@@ -131,23 +182,5 @@ fn refusal(index: usize, tool: &Tool, message: &str) -> Problem {
         refused: true,
         code: "tool-name-taken",
         message: format!("`{}`: {message}", tool.name),
-    }
-}
-
-/// The source an inline item is of: the one it names, else the server in its name, else unknown.
-fn info(catalog: &Catalog, definition: &Definition<'_>) -> SourceInfo {
-    let hint: Option<Hint> = definition.source.and_then(|json| serde_json::from_str(json).ok());
-    let server = definition.name.as_deref().and_then(names::split_prefixed).map(|(server, _)| server.to_owned());
-    let (name, kind) = match (hint, server) {
-        (Some(hint), _) => (hint.name, hint.kind),
-        (None, Some(server)) => (server, Some(Kind::Mcp)),
-        (None, None) => {
-            return SourceInfo { naming: Naming::AsIs, ..SourceInfo::new("", Kind::Unknown, Origin::Inline) };
-        }
-    };
-    // What is registered under this name says more than an inline item does.
-    match catalog.sources.iter().find(|source| source.info.name == name) {
-        Some(known) if kind.is_none_or(|kind| kind == known.info.kind) => known.info.clone(),
-        _ => SourceInfo::new(name, kind.unwrap_or(Kind::Unknown), Origin::Inline),
     }
 }

@@ -28,6 +28,7 @@ pub mod view;
 pub mod words;
 
 use std::collections::hash_map::Entry;
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hashbrown::HashTable;
@@ -40,7 +41,7 @@ use names::Naming;
 use pattern::content_hash;
 use policy::Policy;
 use scope::Scope;
-use source::{Kind, Source, Tool};
+use source::{Source, Tool};
 use view::View;
 
 /// Position of a tool in its catalog.
@@ -59,6 +60,8 @@ pub struct Catalog {
     pub collisions: Vec<Collision>,
     /// Inline tools in the order given, for a catalog made for one request.
     inline: Vec<ToolId>,
+    /// The same, as a set.
+    is_inline: Bits,
     bases: Vec<u32>,
     names: HashTable<ToolId>,
     refused: Bits,
@@ -82,10 +85,38 @@ pub struct Collision {
     pub winner: String,
 }
 
+impl fmt::Display for Collision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, source, tool, winner } = self;
+        write!(
+            f,
+            "`{tool}` of the source `{source}` is not served: the source `{winner}` has the name `{name}`; rename one of them"
+        )
+    }
+}
+
 /// Names by their case-folded form, for exact-name queries.
 struct Folded {
-    visible: HashTable<ToolId>,
-    bare: HashTable<ToolId>,
+    visible: FoldedNames,
+    bare: FoldedNames,
+}
+
+/// Tools by the hash of a case-folded name, sorted.
+type FoldedNames = Vec<(u32, ToolId)>;
+
+fn folded_hash(folded: &str) -> u32 {
+    content_hash(&folded) as u32
+}
+
+/// The one deferred tool in scope with a name, case folded, as `is` tells of those whose hash it has.
+fn only(names: &FoldedNames, name: &str, view: &View, is: impl Fn(ToolId, &str) -> bool) -> Option<ToolId> {
+    let folded = name.to_lowercase();
+    let hash = folded_hash(&folded);
+    let from = names.partition_point(|(other, _)| *other < hash);
+    let same = names[from..].iter().take_while(|(other, _)| *other == hash).map(|(_, id)| *id);
+    let mut found = same.filter(|id| view.deferred.contains(*id) && is(*id, &folded));
+    let first = found.next()?;
+    found.all(|id| id == first).then_some(first)
 }
 
 /// What a name means in a scope.
@@ -137,6 +168,7 @@ impl Catalog {
             policy,
             collisions: Vec::new(),
             inline: Vec::new(),
+            is_inline: Bits::new(total as usize),
             bases,
             names: HashTable::with_capacity(total as usize),
             refused: Bits::new(total as usize),
@@ -250,10 +282,6 @@ impl Catalog {
             if view.deferred.contains(id) {
                 return Named::Deferred(id);
             }
-            let core = self.source_of(id).info.kind == Kind::Core || self.policy.is_core_name(name);
-            if core {
-                return Named::Core;
-            }
             if view.visible.contains(&id) {
                 return Named::Visible(id);
             }
@@ -269,44 +297,33 @@ impl Catalog {
 
     /// The one deferred tool in scope that is so called without its server part, case folded.
     fn bare(&self, name: &str, view: &View) -> Option<ToolId> {
-        let table = &self.folded().bare;
-        self.only(table, name, view, |id| names::bare(&self.tool(id).tool, &self.source_of(id).info.name))
+        only(&self.folded().bare, name, view, |id, name| self.bare_names(id).any(|bare| bare == name))
     }
 
     /// The one deferred tool in scope with this name, with or without its server part, case folded.
     pub(crate) fn exact(&self, name: &str, view: &View) -> Option<ToolId> {
-        self.only(&self.folded().visible, name, view, |id| &self.tool(id).name).or_else(|| self.bare(name, view))
+        let whole = |id: ToolId, name: &str| self.tool(id).name.to_lowercase() == name;
+        only(&self.folded().visible, name, view, whole).or_else(|| self.bare(name, view))
     }
 
-    fn only<'a>(
-        &'a self,
-        table: &HashTable<ToolId>,
-        name: &str,
-        view: &View,
-        key: impl Fn(ToolId) -> &'a str,
-    ) -> Option<ToolId> {
-        let folded = name.to_lowercase();
-        let mut found = table.iter_hash(content_hash(&folded.as_str())).copied().filter(|&id| {
-            view.deferred.contains(id) && key(id).chars().flat_map(char::to_lowercase).eq(folded.chars())
-        });
-        let first = found.next()?;
-        found.next().is_none().then_some(first)
+    /// A tool's names without the server part: its own, and what is left of the visible one.
+    fn bare_names(&self, id: ToolId) -> impl Iterator<Item = String> {
+        let tool = self.tool(id);
+        let own = names::bare(&tool.tool, &self.source_of(id).info.name).to_lowercase();
+        let shown = names::split_prefixed(&tool.name).map(|(_, shown)| shown.to_lowercase());
+        let shown = shown.filter(|shown| *shown != own);
+        std::iter::once(own).chain(shown)
     }
 
     fn folded(&self) -> &Folded {
         self.folded.get_or_init(|| {
-            let table = |key: &dyn Fn(ToolId) -> String| {
-                let mut table = HashTable::with_capacity(self.len());
-                let hash = |id: ToolId| content_hash(&key(id).as_str());
-                for id in 0..self.len() as ToolId {
-                    table.insert_unique(hash(id), id, |&id| hash(id));
-                }
-                table
-            };
-            Folded {
-                visible: table(&|id| self.tool(id).name.to_lowercase()),
-                bare: table(&|id| names::bare(&self.tool(id).tool, &self.source_of(id).info.name).to_lowercase()),
-            }
+            let all = 0..self.len() as ToolId;
+            let visible = all.clone().map(|id| (folded_hash(&self.tool(id).name.to_lowercase()), id));
+            let bare = all.flat_map(|id| self.bare_names(id).map(move |name| (folded_hash(&name), id)));
+            let (mut visible, mut bare): (FoldedNames, FoldedNames) = (visible.collect(), bare.collect());
+            visible.sort_unstable();
+            bare.sort_unstable();
+            Folded { visible, bare }
         })
     }
 

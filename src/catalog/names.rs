@@ -74,7 +74,8 @@ pub fn bare<'a>(tool: &'a str, label: &str) -> &'a str {
         let rest = rest.strip_prefix('_').unwrap_or(rest).strip_prefix(label)?.strip_prefix('_')?;
         Some(rest.strip_prefix('_').unwrap_or(rest))
     });
-    rest.filter(|rest| !rest.is_empty()).unwrap_or(tool)
+    let rest = rest.filter(|rest| !rest.is_empty()).or_else(|| split_prefixed(tool).map(|(_, rest)| rest));
+    rest.unwrap_or(tool)
 }
 
 #[cfg(test)]
@@ -115,6 +116,7 @@ mod tests {
         assert_eq!(bare("mcp__github__create_issue", "github"), "create_issue");
         assert_eq!(bare("mcp_github_create_issue", "gitlab"), "mcp_github_create_issue");
         assert_eq!(bare("mcp_github_", "github"), "mcp_github_");
+        assert_eq!(bare("mcp__github__create_issue", "a_file"), "create_issue");
         assert_eq!(split_prefixed("mcp__a__b__c"), Some(("a", "b__c")));
         assert_eq!(split_prefixed("mcp_a_b"), None);
     }

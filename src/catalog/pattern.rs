@@ -22,7 +22,7 @@ impl Patterns {
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Self {
         let mut set = Self::default();
         let mut globs = GlobSetBuilder::new();
-        let mut any = false;
+        let mut together = Vec::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
             if pattern.contains(['*', '?', '[', '{']) {
@@ -31,7 +31,7 @@ impl Patterns {
                 match glob {
                     Some(Ok(glob)) => {
                         globs.add(glob);
-                        any = true;
+                        together.push(pattern.to_owned());
                         continue;
                     }
                     _ => set.invalid.push(pattern.to_owned()),
@@ -39,10 +39,11 @@ impl Patterns {
             }
             set.names.insert(pattern.into());
         }
-        if any {
+        if !together.is_empty() {
             match globs.build() {
                 Ok(built) => set.globs = Some(built),
-                Err(error) => set.invalid.push(error.to_string()),
+                // Each is a glob, but together they are too large for one automaton: none can be relied on.
+                Err(_) => set.invalid.extend(together),
             }
         }
         set

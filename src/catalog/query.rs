@@ -35,6 +35,10 @@ pub(super) struct Term {
 
 /// A query's distinct terms in order of first appearance.
 pub(super) struct Query<'a> {
+    /// What counts of the query.
+    pub text: &'a str,
+    /// Whether there was more.
+    cut: bool,
     pub catalog: &'a Catalog,
     pub view: &'a View,
     pub terms: Vec<Term>,
@@ -46,14 +50,15 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    pub fn new(catalog: &'a Catalog, view: &'a View, text: &str) -> Self {
-        let (text, mut truncated) = match text.char_indices().nth(MAX_CHARACTERS) {
+    pub fn new(catalog: &'a Catalog, view: &'a View, text: &'a str) -> Self {
+        let (text, cut) = match text.char_indices().nth(MAX_CHARACTERS) {
             Some((end, _)) => (&text[..end], true),
             None => (text, false),
         };
         // Before the statistics, since it indexes all sources with one memory of stems.
         catalog.index();
         let statistics = view.statistics(catalog);
+        let mut truncated = cut;
         let mut terms: Vec<Term> = Vec::new();
         let mut sequence = Vec::new();
         for word in content_words(text, |stem| view.count(&catalog.index().postings(stem, catalog).tools) > 0) {
@@ -72,7 +77,13 @@ impl<'a> Query<'a> {
             };
             sequence.push(at);
         }
-        Self { catalog, view, terms, sequence, truncated, statistics }
+        Self { text, cut, catalog, view, terms, sequence, truncated, statistics }
+    }
+
+    /// The query as an answer repeats it.
+    pub fn shown(&self) -> String {
+        let mark = if self.cut { "…" } else { "" };
+        format!("{}{mark}", self.text)
     }
 
     /// SEARCH-4: the rarest term, the first of equals.
@@ -193,6 +204,8 @@ fn gallop<T>(items: &[T], before: impl Fn(&T) -> bool) -> usize {
 fn content_words(text: &str, held: impl Fn(&str) -> bool) -> Vec<String> {
     let mut all = Vec::new();
     for run in text.split_whitespace() {
+        // As in documents, the marker of an MCP name is no word of it.
+        let run = run.strip_prefix("mcp__").or_else(|| run.strip_prefix("mcp_")).unwrap_or(run);
         let mut joined = Vec::new();
         words::each_word(run, |word| joined.push(word.to_owned()));
         let mut parts = Vec::new();

@@ -1,8 +1,9 @@
 //! Tool definitions as JSON in the format a model API takes.
 //!
-//! A definition that came in the format asked for keeps all its members, byte for byte but for white space and
-//! the visible name (and `type`, which OpenAI's formats need and not every host sends). In another format it keeps name, description and schema, and `strict` between the two
-//! OpenAI formats.
+//! A definition that came in the format asked for keeps all its members, byte for byte but for white space and the visible
+//! name (and `type`, which OpenAI's formats need and not every host sends). In another format it keeps name, description
+//! and schema, and `strict` between the two OpenAI formats. A tool that the model's provider runs itself goes out as it
+//! came in, whatever the format.
 
 use super::definition::{Definition, Format};
 use super::json_text::{members, push_compact, push_string};
@@ -18,6 +19,16 @@ const TYPE: &str = r#""type":"function""#;
 pub fn push_tool(tool: &Tool, format: Format, out: &mut String) {
     if tool.format == Some(format) {
         push_same(tool, format, out);
+        return;
+    }
+    if tool.format.is_none() && Definition::read(tool.raw()).provider_type().is_some() {
+        push_object(
+            tool.raw(),
+            "",
+            |key| !(tool.inline && key == "source"),
+            |_, value, out| push_compact(value, out),
+            out,
+        );
         return;
     }
     let mut strict = None;
@@ -92,46 +103,41 @@ fn push_parts(
 /// The definition's own members, under the visible name, without the `source` that an inline one carries.
 fn push_same(tool: &Tool, format: Format, out: &mut String) {
     let raw = tool.raw();
-    let renamed = tool.name != tool.tool;
     let untyped = is_openai(format) && !has_member(raw, "type");
-    if !renamed && !untyped && Definition::read(raw).source.is_none() {
+    let sourced = tool.inline && has_member(raw, "source");
+    if tool.name == tool.tool && !untyped && !sourced {
         push_compact(raw, out);
         return;
     }
-    let object = |json: &str, nested: bool, out: &mut String| {
-        out.push('{');
-        let mut first = true;
-        if untyped && !nested {
-            out.push_str(TYPE);
-            first = false;
-        }
-        members(json, |key, value| {
-            if key == "source" && !nested {
-                return;
-            }
-            if !std::mem::take(&mut first) {
-                out.push(',');
-            }
-            push_string(&key, out);
-            out.push(':');
-            if key == "name" {
-                push_string(&tool.name, out);
-            } else {
-                push_compact(value.get(), out);
-            }
-        });
-        out.push('}');
+    let begin = if untyped { TYPE } else { "" };
+    let keep = |key: &str| !(sourced && key == "source");
+    let named = |key: &str, value: &str, out: &mut String| match key {
+        "name" => push_string(&tool.name, out),
+        _ => push_compact(value, out),
     };
     if format != Format::OpenAi {
-        return object(raw, false, out);
+        return push_object(raw, begin, keep, named, out);
     }
+    let nested = |key: &str, value: &str, out: &mut String| match key {
+        "function" => push_object(value, "", |_| true, named, out),
+        _ => push_compact(value, out),
+    };
+    push_object(raw, begin, keep, nested, out);
+}
+
+/// An object's members but for some, each value written as told, behind one that it did not have.
+fn push_object(
+    json: &str,
+    begin: &str,
+    keep: impl Fn(&str) -> bool,
+    write: impl Fn(&str, &str, &mut String),
+    out: &mut String,
+) {
     out.push('{');
-    let mut first = !untyped;
-    if untyped {
-        out.push_str(TYPE);
-    }
-    members(raw, |key, value| {
-        if key == "source" {
+    out.push_str(begin);
+    let mut first = begin.is_empty();
+    members(json, |key, value| {
+        if !keep(&key) {
             return;
         }
         if !std::mem::take(&mut first) {
@@ -139,11 +145,7 @@ fn push_same(tool: &Tool, format: Format, out: &mut String) {
         }
         push_string(&key, out);
         out.push(':');
-        if key == "function" {
-            object(value.get(), true, out);
-        } else {
-            push_compact(value.get(), out);
-        }
+        write(&key, value.get(), out);
     });
     out.push('}');
 }

@@ -62,7 +62,29 @@ impl Scope {
     /// Whether a toolset is granted, known by its toolset name (`mcp-github`) or its label (`github`).
     pub fn grants_toolset(&self, toolset: &str, label: &str) -> bool {
         let named = |set: &Patterns| set.matches(toolset) || set.matches(label);
-        self.enabled.as_ref().is_none_or(named) && !named(&self.disabled)
+        // What belongs to no toolset cannot be named, and what cannot be classified is never hidden (CORE-3): only a
+        // grant of nothing leaves it out.
+        let nameless = toolset.is_empty() && self.grant.enabled.as_ref().is_some_and(|enabled| !enabled.is_empty());
+        (nameless || self.enabled.as_ref().is_none_or(named)) && !named(&self.disabled)
+    }
+
+    /// JSON pointers in the grant of patterns that look like globs and are none: they would grant or deny nothing.
+    pub fn invalid(&self) -> Vec<String> {
+        let mut pointers = Vec::new();
+        let mut look = |list: &str, given: &[String], read: &Patterns| {
+            let bad = given.iter().enumerate().filter(|(_, pattern)| read.invalid.contains(pattern));
+            pointers.extend(bad.map(|(at, _)| format!("{list}/{at}")));
+        };
+        let Grant { enabled, disabled, allow, deny } = &self.grant;
+        look("/toolsets/disabled", disabled, &self.disabled);
+        look("/tools/deny", deny, &self.deny);
+        for (list, given, read) in [("/toolsets/enabled", enabled, &self.enabled), ("/tools/allow", allow, &self.allow)]
+        {
+            if let (Some(given), Some(read)) = (given, read) {
+                look(list, given, read);
+            }
+        }
+        pointers
     }
 
     /// Whether single tools are spoken of at all; if not, a granted toolset is granted whole.
@@ -91,6 +113,21 @@ mod tests {
         assert!(!none.grants_toolset("mcp-a", "a"));
         let none = Scope::new(Grant { allow: Some(vec![]), ..Grant::default() });
         assert!(!none.grants_tool("x"));
+    }
+
+    #[test]
+    fn core_3_what_belongs_to_no_toolset_is_left_out_only_by_a_grant_of_nothing() {
+        for (enabled, granted) in [(Some(list(&["a"])), true), (Some(vec![]), false), (None, true)] {
+            let scope = Scope::new(Grant { enabled, ..Grant::default() });
+            assert_eq!(scope.grants_toolset("", ""), granted);
+        }
+    }
+
+    #[test]
+    fn patterns_that_are_none_are_told() {
+        let scope =
+            Scope::new(Grant { deny: list(&["ok", "a{b"]), enabled: Some(list(&["[", "*"])), ..Grant::default() });
+        assert_eq!(scope.invalid(), ["/tools/deny/1", "/toolsets/enabled/0"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ const MAX_DESCRIPTION: usize = 500;
 /// What one query finds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Group {
-    /// The query as asked.
+    /// The query as asked, as far as it counts.
     pub query: String,
     /// Tools that answer it, best first.
     pub matches: Vec<ToolId>,
@@ -55,9 +55,9 @@ pub fn run(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -> Gr
     let most = settings.max_search_limit as usize;
     let limit = limit.unwrap_or(settings.search_default_limit).clamp(1, settings.max_search_limit) as usize;
     let query = Query::new(catalog, view, text);
-    let mut group = Group { query: text.to_owned(), truncated: query.truncated, ..Group::default() };
+    let mut group = Group { query: query.shown(), truncated: query.truncated, ..Group::default() };
 
-    let exact = exact_names(catalog, view, text);
+    let exact = exact_names(catalog, view, query.text);
     group.cut = exact.iter().skip(most).map(|id| catalog.tool(*id).name.to_string()).collect();
     group.matches.extend(exact.into_iter().take(most));
 

@@ -101,11 +101,10 @@ impl SourceInfo {
         Self { name: name.into(), kind, naming: kind.default_naming(), parallel: false, origin }
     }
 
-    /// `mcp-<name>` for an MCP server, `<name>` otherwise; a source of unknown kind belongs to none.
+    /// `mcp-<name>` for an MCP server, `<name>` otherwise: empty for inline tools whose source is not known.
     pub fn toolset(&self) -> Cow<'_, str> {
         match self.kind {
             Kind::Mcp => Cow::Owned(format!("mcp-{}", self.name)),
-            Kind::Unknown => Cow::Borrowed(""),
             _ => Cow::Borrowed(&self.name),
         }
     }
@@ -123,6 +122,8 @@ pub struct Tool {
     schema: Range<u32>,
     /// The shape it came in; `None` where no schema tells.
     pub format: Option<Format>,
+    /// Whether it came with a request, where `source` is no part of the definition.
+    pub inline: bool,
     /// Estimates of the rendered definition a format, in quarters plus one; 0 is not yet known.
     quarters: [AtomicU32; 4],
     line: OnceLock<Arc<Line>>,
@@ -249,16 +250,25 @@ impl Source {
         text: &'a Arc<str>,
         entries: impl IntoIterator<Item = &'a str>,
     ) -> (Self, Vec<Problem>) {
+        Self::read_named(info, text, entries.into_iter().map(|entry| (entry, None)))
+    }
+
+    /// The same, where some entries have a visible name and one of their own beside what they say.
+    pub fn read_named<'a>(
+        info: SourceInfo,
+        text: &'a Arc<str>,
+        entries: impl IntoIterator<Item = (&'a str, Option<(&'a str, &'a str)>)>,
+    ) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut tools = Vec::new();
         let mut seen = rustc_hash::FxHashSet::default();
-        for (index, entry) in entries.into_iter().enumerate() {
+        for (index, (entry, named)) in entries.into_iter().enumerate() {
             let definition = Definition::read(entry);
             let mut problem = |name: &str, refused, code, message: String| {
                 let offset = offset_in(text, entry);
                 problems.push(Problem { index, offset, name: name.to_owned(), refused, code, message });
             };
-            let name = definition.name.as_deref().unwrap_or_default();
+            let name = named.map(|(_, own)| own).or(definition.name.as_deref()).unwrap_or_default();
             if name.trim().is_empty() {
                 let message = "the tool has no name: give it a `name` that is a string and not blank".to_owned();
                 problem(name, true, "tool-unnamed", message);
@@ -269,13 +279,17 @@ impl Source {
                 problem(name, true, "tool-reserved-name", message);
                 continue;
             }
-            let visible = names::visible(&info.name, name, info.naming, info.origin == Origin::Server);
+            let visible = match named {
+                Some((visible, _)) => visible.to_owned(),
+                None => names::visible(&info.name, name, info.naming, info.origin == Origin::Server),
+            };
             if !seen.insert(visible.clone()) {
                 let message = format!("the source already has a tool that is shown as `{visible}`: rename one of them");
                 problem(name, true, "tool-name-taken", message);
                 continue;
             }
             match definition.schema {
+                None if definition.provider_type().is_some() => {}
                 None => {
                     let message = format!("`{name}` has no parameter schema: its calls go through unchecked");
                     problem(name, false, "tool-no-schema", message);
@@ -297,6 +311,7 @@ impl Source {
                 description: definition.description.map_or(0..0, range),
                 schema: definition.schema.map_or(0..0, range),
                 format: definition.format,
+                inline: info.origin == Origin::Inline,
                 quarters: Default::default(),
                 line: OnceLock::new(),
                 required: AtomicU64::new(u64::MAX),

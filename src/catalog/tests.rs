@@ -181,6 +181,67 @@ fn core_4_assembling_twice_is_as_once() {
 }
 
 #[test]
+fn core_4_twice_is_as_once_with_kept_and_odd_names() {
+    let settings = ToolSearch { keep: list(&["create_issue", "re.open"]), ..ToolSearch::default() };
+    let sources = vec![source(Kind::Mcp, "my.srv", &["create_issue", "re.open", "other"])];
+    let catalog = catalog_with(settings, CoreSet::default(), sources);
+    let scope = enabled(&["my.srv"]);
+    let of = |catalog: &Catalog| assembly::assemble(catalog, &scope, None, Format::Anthropic);
+    let once = of(&catalog);
+    assert_eq!(names_of(&once).len(), 5);
+    let derived = inline::with_inline(&catalog, once.tools.get()).unwrap();
+    assert_eq!(of(&derived.catalog).tools.get(), once.tools.get(), "CORE-4");
+    let id = derived.catalog.find(&names_of(&once)[0]).unwrap();
+    assert_eq!(&*derived.catalog.tool(id).tool, "create_issue", "CALL-6: the name its source gave it");
+}
+
+#[test]
+fn core_1_an_inline_tool_of_the_host_replaces_its_core_tool() {
+    let catalog = catalog(town());
+    let derived = inline::with_inline(&catalog, r#"[{"name":"terminal","description":"Newer"}]"#).unwrap();
+    let scope = enabled(&["host"]);
+    let got = assembly::assemble(&derived.catalog, &scope, None, Format::Mcp);
+    assert_eq!(names_of(&got), ["terminal", "read_file"]);
+    assert!(got.tools.get().contains("Newer"));
+    for source in [r#"{"name":"evil"}"#, r#"{"name":"evil","kind":"unknown"}"#, r#"{"name":"tracker"}"#] {
+        let inline = format!(r#"[{{"name":"terminal","inputSchema":{{}},"source":{source}}}]"#);
+        let derived = inline::with_inline(&catalog, &inline).unwrap();
+        let got = assemble(&derived.catalog);
+        assert!(got.tools.get().contains("Runs a shell command"), "CORE-1: {source}");
+    }
+}
+
+#[test]
+fn assemble_2_what_a_provider_runs_goes_through_untouched() {
+    let inline = r#"[
+        {"type":"web_search_20250305","name":"web_search","max_uses":5},
+        {"type":"mcp","server_label":"a"}, {"type":"mcp","server_label":"b"},
+        {"name":"fs.read","parameters":{}}
+    ]"#;
+    let derived = inline::with_inline(&catalog(vec![]), inline).unwrap();
+    assert!(derived.problems.is_empty(), "{:?}", derived.problems);
+    let got = assembly::assemble(&derived.catalog, &Scope::all(), None, Format::OpenAiResponses);
+    assert_eq!(
+        got.tools.get(),
+        r#"[{"type":"web_search_20250305","name":"web_search","max_uses":5},{"type":"mcp","server_label":"a"},{"type":"mcp","server_label":"b"},{"type":"function","name":"fs.read","parameters":{}}]"#,
+        "ASSEMBLE-2"
+    );
+}
+
+#[test]
+fn assemble_1_and_5_nothing_is_kept_between_two_assemblies() {
+    let of = |enabled| {
+        let settings = ToolSearch { enabled, ..ToolSearch::default() };
+        assemble(&catalog_with(settings, CoreSet::default(), town()))
+    };
+    assert_eq!(of(Enabled::Auto).tools.get(), of(Enabled::On).tools.get(), "ASSEMBLE-5: auto and on are one");
+    let catalog = catalog(town());
+    let before = assemble(&catalog);
+    assembly::assemble(&catalog, &enabled(&["chat"]), Some(1000.0), Format::OpenAi);
+    assert_eq!(assemble(&catalog).tools.get(), before.tools.get(), "ASSEMBLE-1: another request leaves no trace");
+}
+
+#[test]
 fn core_5_keep() {
     for (rule, keep, kept) in [
         ("CORE-5: a visible name", "mcp__chat__post_message", &["mcp__chat__post_message"][..]),
@@ -313,6 +374,11 @@ fn search_gate_and_floor() {
         ("SEARCH-4: stop words fall out", "please post a message for me", &["mcp__chat__post_message"]),
         ("SEARCH-4: nothing but stop words", "the", &[]),
         ("SEARCH-2: no words at all", "!?", &[]),
+        (
+            "SEARCH-1: the mcp marker is no word of a query either",
+            "mcp__chat__channels",
+            &["mcp__chat__list_channels", "mcp__chat__post_message"],
+        ),
     ] {
         assert_eq!(matches(&catalog, query), want, "{rule}");
     }
@@ -444,6 +510,10 @@ fn search_10_long_queries() {
     let many: String = (0..70).map(|n| format!("w{n} ")).collect();
     assert!(found(&catalog, &many).truncated, "SEARCH-10: 64 distinct tokens");
     assert!(!found(&catalog, &"message ".repeat(100)).truncated);
+    let behind = format!("{}post_message", "x ".repeat(600));
+    let group = found(&catalog, &behind);
+    assert!(group.matches.is_empty(), "SEARCH-10: a name past the first 1,000 characters");
+    assert_eq!(group.query.chars().count(), 1001, "SEARCH-10: nor is more than that repeated");
     assert_eq!(answer(&catalog, &Scope::all(), &[&long])["results"][0]["truncated"], true);
 }
 
@@ -519,6 +589,10 @@ fn describe_rules() {
         assert!(got["errors"][core].as_str().unwrap().contains("directly"), "DESCRIBE-2: {core}");
     }
     assert_eq!(got["tools"]["note_add"]["parameters"]["required"], json!(["text"]));
+    let secret =
+        self::catalog(vec![source(Kind::Core, "host", &["secret_core"]), source(Kind::Mcp, "chat", &["post"])]);
+    let text = describe::answer(&secret, &secret.view(&enabled(&["chat"])), &list(&["secret_core"]));
+    assert!(text.contains("not_found"), "DESCRIBE-4: a core tool out of scope whose name is not in the core set");
     let outside = enabled(&["chat"]);
     let mut hidden = describe(&outside, &["note_add"]).to_string();
     let unknown = describe(&outside, &["note_odd"]).to_string();
@@ -550,6 +624,18 @@ fn names_collide_by_kind_naming_and_label() {
     let catalog = self::catalog(vec![kept, mcp]);
     let id = catalog.find("mcp__x__y").unwrap();
     assert_eq!(catalog.source_of(id).info.name, "x", "prefixed before as-is");
+}
+
+#[test]
+fn bare_names_are_found_whatever_prefix_they_carry() {
+    let kept = source(Kind::Mcp, "a_file", &["mcp__github__create_issue"]);
+    let odd = source(Kind::Mcp, "gh", &["repo.get"]);
+    let catalog = catalog(vec![kept, odd]);
+    let view = catalog.view(&Scope::all());
+    let shown = catalog.tool(catalog.base(1)).name.strip_prefix("mcp__gh__").unwrap().to_owned();
+    for name in ["create_issue", "repo.get", &shown] {
+        assert!(matches!(catalog.resolve(name, &view), super::Named::Deferred(_)), "DESCRIBE-2: {name}");
+    }
 }
 
 #[test]

@@ -61,12 +61,11 @@ impl View {
                 }
             }
         }
-        let inline = |id: &ToolId| catalog.inline.contains(id);
         let mut visible: Vec<ToolId> = catalog.inline.iter().copied().filter(|id| granted.contains(*id)).collect();
         if catalog.inline.is_empty() {
             visible = by_source;
         } else {
-            visible.extend(by_source.into_iter().filter(|id| !inline(id)));
+            visible.extend(by_source.into_iter().filter(|id| !catalog.is_inline.contains(*id)));
         }
         let deferred_count = counts.iter().sum::<u32>() as usize;
         let few = catalog.len() - deferred_count <= FEW;

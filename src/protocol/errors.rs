@@ -104,6 +104,7 @@ impl RpcError {
         if let Some(bare) = message.strip_suffix(&place) {
             message.truncate(bare.len());
         }
+        let message = without_type_names(&message);
         let mut pointer = pointer(error.path());
         if let Some(name) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
             push_token(&mut pointer, name);
@@ -178,6 +179,14 @@ pub fn pointer(path: &Path) -> String {
 fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
     pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+}
+
+/// What serde says it expected, in words that a host's author knows: `struct Name` is an object there.
+fn without_type_names(message: &str) -> String {
+    let Some((before, rest)) = message.split_once("expected struct ") else { return message.to_owned() };
+    let rest = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+    let rest = if rest.starts_with(" with ") { "" } else { rest };
+    format!("{before}expected an object{rest}")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::object;
 use crate::diagnostic::Diagnostic;
 
 /// Parameters of `initialize`.
@@ -15,6 +16,7 @@ pub struct InitializeParams {
     /// `major.minor`; absent is the newest.
     pub protocol_version: Option<String>,
     /// Who is asking, for logs.
+    #[serde(deserialize_with = "object::optional")]
     pub client_info: Option<ClientInfo>,
     /// Process whose end ends the sidecar; one that cannot be seen at once is not watched.
     pub process_id: Option<u32>,
@@ -27,6 +29,7 @@ pub struct InitializeParams {
     /// Variables that configuration may name. Never logged.
     pub environment: Option<BTreeMap<String, String>>,
     /// What the host can be asked.
+    #[serde(deserialize_with = "object::required")]
     pub capabilities: HostCapabilities,
     /// The top layer of configuration, in the shape of the file.
     pub settings: Option<Value>,

@@ -4,6 +4,7 @@
 pub mod errors;
 pub mod host;
 pub mod lifecycle;
+mod object;
 pub mod openrpc;
 pub mod registry;
 pub mod work;

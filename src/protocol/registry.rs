@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::object;
 use super::work::Scope;
 use crate::catalog::names::Naming;
 use crate::catalog::source::{Kind, Origin, SourceInfo};
@@ -12,6 +13,7 @@ use crate::catalog::source::{Kind, Origin, SourceInfo};
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct RegisterParams {
     /// The source; one of that name is replaced.
+    #[serde(deserialize_with = "object::required")]
     pub source: SourceParams,
     /// Tool definitions in any of the common shapes.
     #[schemars(with = "Vec<serde_json::Value>")]
@@ -105,6 +107,7 @@ pub struct UnregisterResult {
 #[serde(default)]
 pub struct ListParams {
     /// What is seen.
+    #[serde(deserialize_with = "object::optional")]
     pub scope: Option<Scope>,
     /// Whether tools are listed one by one.
     pub tools: bool,

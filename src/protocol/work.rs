@@ -9,6 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::lifecycle::ProgressToken;
+use super::object;
 use crate::catalog::assembly::Assembly;
 use crate::catalog::definition::Format as Shape;
 use crate::catalog::listing::Form;
@@ -16,17 +17,19 @@ use crate::catalog::scope::Grant;
 
 /// What a session was granted. Absent `enabled` or `allow` grants all, an empty one nothing.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Scope {
     /// Toolsets, by toolset name or label; names or globs.
+    #[serde(deserialize_with = "object::optional")]
     pub toolsets: Option<Toolsets>,
     /// Single tools, by visible name; names or globs.
+    #[serde(deserialize_with = "object::optional")]
     pub tools: Option<Tools>,
 }
 
 /// Toolsets granted and denied.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ScopeToolsets")]
 pub struct Toolsets {
     /// Granted.
@@ -37,7 +40,7 @@ pub struct Toolsets {
 
 /// Tools granted and denied.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ScopeTools")]
 pub struct Tools {
     /// Granted.
@@ -93,6 +96,7 @@ impl From<Format> for Shape {
 #[serde(rename_all = "camelCase", default)]
 pub struct AssembleParams {
     /// What is seen.
+    #[serde(default, deserialize_with = "object::optional")]
     pub scope: Option<Scope>,
     /// Definitions that count as registered for this request.
     #[schemars(with = "Option<Vec<Value>>")]
@@ -171,6 +175,7 @@ pub struct BridgeParams {
     /// What it gave, as it gave it.
     pub arguments: Option<Value>,
     /// What is seen.
+    #[serde(default, deserialize_with = "object::optional")]
     pub scope: Option<Scope>,
     /// Definitions that count as registered for this request.
     #[schemars(with = "Option<Vec<Value>>")]
@@ -267,6 +272,7 @@ pub struct PlanParams {
     /// The model's batch, in order.
     pub calls: Vec<PlannedCall>,
     /// What is seen.
+    #[serde(default, deserialize_with = "object::optional")]
     pub scope: Option<Scope>,
     /// Definitions that count as registered for this request.
     #[schemars(with = "Option<Vec<Value>>")]
@@ -298,6 +304,7 @@ pub struct ExplainParams {
     /// The query.
     pub query: String,
     /// What is seen.
+    #[serde(default, deserialize_with = "object::optional")]
     pub scope: Option<Scope>,
     /// Definitions that count as registered for this request.
     #[schemars(with = "Option<Vec<Value>>")]

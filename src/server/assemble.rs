@@ -11,7 +11,7 @@ pub async fn assemble(call: Call<Session>, params: AssembleParams) -> Result<Ass
     let _timer = call.session.metrics.time("assemble", call.ticket.arrived);
     let current = call.session.current(&call, params.progress_token.as_ref()).await?;
     let (catalog, problems) = current.with_inline(params.tools).await?;
-    let scope = scope(params.scope);
+    let scope = scope(params.scope)?;
     let (length, format) = (params.context_length, params.format.into());
     let made = match assembly::kept(&catalog, &scope, length, format) {
         Some(kept) => kept,

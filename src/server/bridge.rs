@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::current::{Current, off_thread, scope};
 use super::session::Session;
-use crate::call::envelope::{self, CONNECTOR_PREFIX, Entry};
+use crate::call::envelope::{self, Entry};
 use crate::call::plan::{Access, stages};
 use crate::call::{Checker, Problem, arguments, suggest};
 use crate::catalog::json_text::push_compact;
@@ -101,7 +101,7 @@ fn refuse_problem(problem: Problem) -> Refused {
 pub async fn call(call: Call<Session>, params: BridgeParams) -> Result<BridgeResult, RpcError> {
     let _timer = call.session.metrics.time("bridge/call", call.ticket.arrived);
     let current = call.session.current(&call, params.progress_token.as_ref()).await?;
-    let sight = Sight::new(&current, scope(params.scope), params.tools).await?;
+    let sight = Sight::new(&current, scope(params.scope)?, params.tools).await?;
     match Asked::read(&sight, &params.name, params.arguments)? {
         Asked::Search(given) => search(sight, given).await,
         Asked::Describe(given) => describe(&sight, given),
@@ -179,7 +179,7 @@ fn compact(schema: &str) -> Option<Box<RawValue>> {
 
 /// The one local entry of a call.
 fn one(mut entries: Vec<Entry>) -> Result<Entry, Refused> {
-    if entries.len() == 1 && !entries[0].name.starts_with(CONNECTOR_PREFIX) {
+    if entries.len() == 1 {
         return Ok(entries.remove(0));
     }
     let name = entries.first().map_or("", |entry| &entry.name);
@@ -258,7 +258,7 @@ async fn run(
     };
     Ok(BridgeResult::Content(match answer.map(|answer| serde_json::from_str::<InvokeResult>(answer.get())) {
         Ok(Ok(result)) => Content { content: result.content, is_error: result.is_error, coerced: ready.coerced },
-        Ok(Err(error)) => failed(&tool.name, &format!("the host's answer cannot be read: {error}")),
+        Ok(Err(_)) => failed(&tool.name, "the host's answer is not `{content, isError?}`"),
         Err(error) => failed(&tool.name, &reason(&error)),
     }))
 }
@@ -274,7 +274,7 @@ fn reason(error: &PeerError) -> String {
 pub async fn resolve(call: Call<Session>, params: BridgeParams) -> Result<ResolveResult, RpcError> {
     let _timer = call.session.metrics.time("bridge/resolve", call.ticket.arrived);
     let current = call.session.current(&call, params.progress_token.as_ref()).await?;
-    let sight = Sight::new(&current, scope(params.scope), params.tools).await?;
+    let sight = Sight::new(&current, scope(params.scope)?, params.tools).await?;
     let resolved = match Asked::read(&sight, &params.name, params.arguments)? {
         Asked::Search(_) | Asked::Describe(_) => {
             return Ok(ResolveResult { calls: Vec::new(), read_only: true, error: None });
@@ -312,7 +312,7 @@ fn resolved_call(sight: &Sight, id: ToolId) -> ResolvedCall {
 pub async fn plan(call: Call<Session>, params: PlanParams) -> Result<PlanResult, RpcError> {
     let _timer = call.session.metrics.time("bridge/plan", call.ticket.arrived);
     let current = call.session.current(&call, None).await?;
-    let sight = Sight::new(&current, scope(params.scope), params.tools).await?;
+    let sight = Sight::new(&current, scope(params.scope)?, params.tools).await?;
     let calls = params.calls.into_iter().map(|PlannedCall { id, name, arguments }| {
         let access = access(&sight, &name, arguments);
         (id, access)

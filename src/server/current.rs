@@ -146,17 +146,13 @@ impl Current {
             all.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
         }
         for lost in &self.catalog.collisions {
-            let message = format!(
-                "`{}` of the source `{}` is not served: the source `{}` has the name `{}`; rename one of them",
-                lost.tool, lost.source, lost.winner, lost.name
-            );
             all.entry(String::new()).or_default().push(Diagnostic {
                 file: String::new(),
                 line: 0,
                 column: 0,
                 severity: Severity::Error,
                 code: "tool-name-taken",
-                message,
+                message: lost.to_string(),
                 pointer: String::new(),
             });
         }
@@ -188,8 +184,16 @@ pub fn rejected(problems: &[Problem]) -> Vec<Rejected> {
 }
 
 /// A scope of the wire, made ready.
-pub fn scope(scope: Option<work::Scope>) -> Scope {
-    Scope::new(scope.unwrap_or_default().grant())
+pub fn scope(scope: Option<work::Scope>) -> Result<Scope, RpcError> {
+    let scope = Scope::new(scope.unwrap_or_default().grant());
+    match scope.invalid().first() {
+        None => Ok(scope),
+        Some(at) => {
+            let message =
+                "this looks like a glob and is none, so it would grant or deny nothing; a glob has at most 256 bytes";
+            Err(RpcError::invalid_params(&format!("/scope{at}"), message))
+        }
+    }
 }
 
 /// Runs what may take long where it keeps nobody waiting but its caller.

@@ -21,7 +21,7 @@ pub async fn explain(call: Call<Session>, params: ExplainParams) -> Result<Expla
         return Err(RpcError::invalid_params("/query", "`query` must be a text that is not blank"));
     }
     let (catalog, _) = current.with_inline(params.tools).await?;
-    let scope = scope(params.scope);
+    let scope = scope(params.scope)?;
     off_thread(move || explaining::explain(&catalog, &catalog.view(&scope), &params.query, params.limit)).await
 }
 
@@ -37,10 +37,11 @@ pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, Rp
     let current = session.current(&call, None).await?;
     let catalog = current.catalog.clone();
     let probe = off_thread(move || probe(&catalog)).await?;
-    let sources = current.catalog.sources.iter().map(|source| SourceStatus {
+    let served = |index| current.catalog.tools_of(index).filter(|(id, _)| !current.catalog.is_refused(*id)).count();
+    let sources = current.catalog.sources.iter().enumerate().map(|(index, source)| SourceStatus {
         name: source.info.name.clone(),
         state: "ready",
-        tool_count: source.tools.len(),
+        tool_count: served(index),
         last_error: None,
     });
     Ok(StatusResult {

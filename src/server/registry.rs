@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::current::{off_thread, rejected, scope};
 use super::session::Session;
-use crate::catalog::source::{Problem, Source};
+use crate::catalog::source::{Kind, Problem, Source};
 use crate::protocol::errors::RpcError;
 use crate::protocol::registry::{
-    ListParams, ListResult, ListedSource, ListedTool, RegisterParams, RegisterResult, UnregisterParams,
+    ListParams, ListResult, ListedSource, ListedTool, RegisterParams, RegisterResult, Rejected, UnregisterParams,
     UnregisterResult,
 };
 use crate::rpc::Call;
@@ -20,6 +20,12 @@ pub async fn register(call: Call<Session>, raw: Box<serde_json::value::RawValue>
     let params: RegisterParams = crate::rpc::params::parse(Some(raw.get()))?;
     if params.source.name.trim().is_empty() {
         return Err(RpcError::invalid_params("/source/name", "the source needs a name that is not blank"));
+    }
+    if params.source.kind == Kind::Connectors {
+        return Err(RpcError::invalid_params(
+            "/source/kind",
+            "`connectors` are the gateway's: use core, mcp, plugin or unknown",
+        ));
     }
     let info = params.source.info();
     let name = info.name.clone();
@@ -35,15 +41,18 @@ pub async fn register(call: Call<Session>, raw: Box<serde_json::value::RawValue>
     let accepted = source.tools.len();
     {
         let mut registrations = session.registrations();
-        registrations.sources.insert(name, Arc::new(source));
+        registrations.sources.insert(name.clone(), Arc::new(source));
         registrations.revision += 1;
     }
     end_turn(&call);
+    let current = session.current(&call, None).await?;
     let (refused, odd): (Vec<Problem>, Vec<Problem>) = problems.into_iter().partition(|problem| problem.refused);
+    let lost = current.catalog.collisions.iter().filter(|lost| lost.source == name);
+    let lost: Vec<Rejected> = lost.map(|lost| Rejected { name: lost.tool.clone(), reason: lost.to_string() }).collect();
     Ok(RegisterResult {
-        revision: session.current(&call, None).await?.revision,
-        accepted,
-        rejected: rejected(&refused),
+        revision: current.revision,
+        accepted: accepted - lost.len().min(accepted),
+        rejected: rejected(&refused).into_iter().chain(lost).collect(),
         warnings: rejected(&odd),
     })
 }
@@ -78,7 +87,7 @@ pub async fn list(call: Call<Session>, params: ListParams) -> Result<ListResult,
     let _timer = call.session.metrics.time("registry/list", call.ticket.arrived);
     let current = call.session.current(&call, None).await?;
     let catalog = &current.catalog;
-    let scope = scope(params.scope);
+    let scope = scope(params.scope)?;
     let view = catalog.view(&scope);
     let sources = catalog.sources.iter().enumerate().filter_map(|(index, source)| {
         let tools = catalog.tools_of(index).filter(|(id, tool)| {

@@ -188,7 +188,7 @@ impl<'a> Merger<'a> {
                 });
             }
             "core" if matches!(at.node.value, Value::List(_) | Value::String(_)) => {
-                self.core_extend(&Written { key: "core.extend".into(), pointer: at.pointer.clone(), ..*at });
+                self.core_extend_further(&Written { key: "core.extend".into(), pointer: at.pointer.clone(), ..*at });
             }
             "" | "tools" | "tools.tool_search" | "tools.connectors" | "core" => self.section(at),
             "tools.tool_search.enabled" => {
@@ -303,6 +303,15 @@ impl<'a> Merger<'a> {
     fn core_extend(&mut self, at: &Written<'_>) {
         if let Some(names) = self.names(at) {
             self.config.settings.core.extend = names;
+        }
+    }
+
+    /// A bare array extends what earlier layers say.
+    fn core_extend_further(&mut self, at: &Written<'_>) {
+        if let Some(names) = self.names(at) {
+            let extend = &mut self.config.settings.core.extend;
+            let new: Vec<String> = names.into_iter().filter(|name| !extend.contains(name)).collect();
+            extend.extend(new);
         }
     }
 

@@ -281,7 +281,7 @@ fn what_a_host_sends_is_the_top_layer() {
     let host = ConfigLayer::of_initialize(Some(&settings), Some(&json!(["b", "c_*"])));
     let config = merge(&host, false);
     assert!(!config.settings.tool_search.near);
-    assert_eq!(config.settings.core.extend, ["b", "c_*"], "the parameter wins over the settings");
+    assert_eq!(config.settings.core.extend, ["a", "b", "c_*"], "a bare array extends what the settings say");
     let [found] = config.diagnostics.as_slice() else { panic!("one finding") };
     assert_eq!((found.file.as_str(), found.line, found.column), ("", 0, 0));
     assert_eq!(found.pointer, "/tools/tool_search/listing");
