@@ -1,7 +1,8 @@
 //! The copy of a schema that the validator compiles.
 //!
-//! Two differences from what was registered: `nullable: true` takes null, as in OpenAPI; and a `pattern` that
-//! the linear-time engine cannot take (look-around, back-references, an automaton too large) is dropped.
+//! Three differences from what was registered: `nullable: true` takes null, as in OpenAPI; a `pattern` that the
+//! linear-time engine cannot take (look-around, back-references, an automaton too large) is dropped; and so is a
+//! `required` that is no array of strings.
 //! Literals are copied as they stand: a change happens only at the address of a subschema.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -58,6 +59,9 @@ fn copy(value: &Value, sites: &Sites, dropped: &FxHashSet<usize>) -> Result<Valu
             }
             if dropped.contains(&address(value)) {
                 copied.shift_remove("pattern");
+            }
+            if sites.malformed_required.contains(&address(value)) {
+                copied.shift_remove("required");
             }
             if sites.nullable.contains(&address(value)) {
                 return nullable(copied, sites.passed.contains(&address(value)));

@@ -119,8 +119,8 @@ impl Repair<'_> {
                 self.inside(id, value, depth);
                 return;
             }
-            // Text that begins an array but is none was no single value.
-            if blank || text.trim_start().starts_with('[') {
+            // Text that spells an array, if a broken one, was no single value; a bracket alone spells none.
+            if blank || spells_array(text.trim()) {
                 return;
             }
         }
@@ -340,4 +340,10 @@ fn number(text: &str, accepts: Types) -> Option<Number> {
         return None;
     }
     text.parse().ok().and_then(Number::from_f64)
+}
+
+/// Whether text was meant as a JSON array, well spelled or not.
+fn spells_array(text: &str) -> bool {
+    let inside = text.strip_prefix('[').map(str::trim_start);
+    inside.is_some_and(|inside| inside.starts_with(['"', '[', '{']) || inside.ends_with(']'))
 }

@@ -183,6 +183,9 @@ impl Schema {
 pub struct Sites {
     /// Subschemas with `nullable: true`.
     pub nullable: FxHashSet<usize>,
+    /// Subschemas whose `required` is no array of strings: it is ignored (CALL-7), and so it must not make the whole
+    /// schema one that cannot be compiled.
+    pub malformed_required: FxHashSet<usize>,
     /// Every `pattern`.
     pub patterns: Vec<Pattern>,
     /// Keys of `patternProperties`.
@@ -308,6 +311,9 @@ impl<'a> Reader<'a> {
                     }
                     None => self.embedded |= keyword == "$id" || self.ref_hides,
                 },
+                ("required", value) if names(value).is_none() => {
+                    self.sites.malformed_required.insert(address(at));
+                }
                 ("nullable", Value::Bool(true)) => {
                     self.sites.nullable.insert(address(at));
                 }

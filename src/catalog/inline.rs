@@ -22,6 +22,9 @@ pub struct Derived {
     pub problems: Vec<Problem>,
 }
 
+/// A source and its inline tools.
+type Tools = (SourceInfo, Vec<Arc<Tool>>);
+
 /// `source` of an inline definition.
 #[derive(Deserialize)]
 struct Hint {
@@ -51,7 +54,7 @@ fn derive(catalog: &Catalog, tools: &str) -> Result<Derived, serde_json::Error> 
     // Position in the request of every inline tool, by visible name.
     let mut order: FxHashMap<Box<str>, usize> = FxHashMap::default();
     // The sources in order of appearance, and where each stands.
-    let mut sources: Vec<(SourceInfo, Vec<Arc<Tool>>)> = Vec::new();
+    let mut sources: Vec<Tools> = Vec::new();
     let mut places: FxHashMap<(String, Kind), usize> = FxHashMap::default();
     for (index, entry) in entries.iter().enumerate() {
         let definition = Definition::read(entry.get());
@@ -133,13 +136,9 @@ impl Item {
     }
 }
 
-fn put_together(
-    catalog: &Catalog,
-    inline: Vec<(SourceInfo, Vec<Arc<Tool>>)>,
-    order: &FxHashMap<Box<str>, usize>,
-) -> Catalog {
+fn put_together(catalog: &Catalog, inline: Vec<Tools>, order: &FxHashMap<Box<str>, usize>) -> Catalog {
     let mut all = Vec::with_capacity(catalog.sources.len() + inline.len());
-    let mut inline: FxHashMap<(String, Kind), (SourceInfo, Vec<Arc<Tool>>)> =
+    let mut inline: FxHashMap<(String, Kind), Tools> =
         inline.into_iter().map(|(info, tools)| ((info.name.clone(), info.kind), (info, tools))).collect();
     for source in &catalog.sources {
         let added = inline.remove(&(source.info.name.clone(), source.info.kind));

@@ -59,7 +59,10 @@ impl Asked {
             "tool_call" => Ok(Self::Call(envelope::parse(given), None)),
             _ => match sight.catalog.resolve(name, &sight.view) {
                 Named::Deferred(_) => {
-                    let entry = arguments::object(given).map(|arguments| {
+                    let given = arguments::object(given);
+                    let given =
+                        given.map_err(|problem| Problem::new(format!("Nothing was invoked: {}", problem.error)));
+                    let entry = given.map(|arguments| {
                         vec![Entry { name: name.to_owned(), arguments, flattened: Map::new(), repairs: Vec::new() }]
                     });
                     Ok(Self::Call(entry, Some(format!("`{name}` was called directly: taken as a tool_call of it"))))
