@@ -6,6 +6,7 @@
 pub mod assembly;
 mod bits;
 pub mod bridge;
+pub mod changes;
 pub mod definition;
 pub mod describe;
 pub mod explain;

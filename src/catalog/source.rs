@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::definition::{Definition, Format, Parameters};
@@ -108,16 +109,21 @@ impl SourceInfo {
             _ => Cow::Borrowed(&self.name),
         }
     }
+
+    /// Whether a tool is named in both alike.
+    fn names_as(&self, other: &Self) -> bool {
+        (&self.name, self.naming, self.origin) == (&other.name, other.naming, other.origin)
+    }
 }
 
-/// One registered tool. Its text is a slice of what was registered.
+/// One registered tool.
 pub struct Tool {
     /// The name the model sees.
     pub name: Box<str>,
     /// The name its source gave it.
     pub tool: Box<str>,
-    text: Arc<str>,
-    raw: Range<u32>,
+    /// A copy of its own: a tool outlives the text it was read from, which one tool must not keep alive for all.
+    raw: Box<str>,
     description: Range<u32>,
     schema: Range<u32>,
     /// The shape it came in; `None` where no schema tells.
@@ -138,13 +144,32 @@ impl fmt::Debug for Tool {
 }
 
 impl Tool {
+    fn new(visible: String, own: &str, definition: &Definition<'_>, entry: &str, inline: bool) -> Self {
+        let range = |slice: &str| {
+            let start = offset_in(entry, slice);
+            start as u32..(start + slice.len()) as u32
+        };
+        Self {
+            name: visible.into(),
+            tool: own.into(),
+            raw: entry.into(),
+            description: definition.description.map_or(0..0, range),
+            schema: definition.schema.map_or(0..0, range),
+            format: definition.format,
+            inline,
+            quarters: Default::default(),
+            line: OnceLock::new(),
+            required: AtomicU64::new(u64::MAX),
+        }
+    }
+
     fn slice(&self, range: &Range<u32>) -> &str {
-        &self.text[range.start as usize..range.end as usize]
+        &self.raw[range.start as usize..range.end as usize]
     }
 
     /// The definition's JSON as it was registered.
     pub fn raw(&self) -> &str {
-        self.slice(&self.raw)
+        &self.raw
     }
 
     /// The description's text, empty where there is none.
@@ -216,6 +241,8 @@ pub struct Source {
     pub toolset: Box<str>,
     /// Its tools, as its definition lists them.
     pub tools: Vec<Arc<Tool>>,
+    /// Positions in that definition of entries that no tool stands for.
+    gaps: Vec<usize>,
     block: OnceLock<Arc<Block>>,
     segment: OnceLock<Segment>,
 }
@@ -250,7 +277,7 @@ impl Source {
         text: &'a Arc<str>,
         entries: impl IntoIterator<Item = &'a str>,
     ) -> (Self, Vec<Problem>) {
-        Self::read_named(info, text, entries.into_iter().map(|entry| (entry, None)))
+        Self::read_as(info, text, entries.into_iter().map(|entry| (entry, None)), None)
     }
 
     /// The same, where some entries have a visible name and one of their own beside what they say.
@@ -259,37 +286,73 @@ impl Source {
         text: &'a Arc<str>,
         entries: impl IntoIterator<Item = (&'a str, Option<(&'a str, &'a str)>)>,
     ) -> (Self, Vec<Problem>) {
+        Self::read_as(info, text, entries, None)
+    }
+
+    /// The same for a source that was read before: a tool whose text did not change is the one of then, with all that is
+    /// known of it.
+    pub fn reread<'a>(
+        info: SourceInfo,
+        text: &'a Arc<str>,
+        entries: impl IntoIterator<Item = &'a str>,
+        last: Option<&Self>,
+    ) -> (Self, Vec<Problem>) {
+        Self::read_as(info, text, entries.into_iter().map(|entry| (entry, None)), last)
+    }
+
+    fn read_as<'a>(
+        info: SourceInfo,
+        text: &'a Arc<str>,
+        entries: impl IntoIterator<Item = (&'a str, Option<(&'a str, &'a str)>)>,
+        last: Option<&Self>,
+    ) -> (Self, Vec<Problem>) {
+        let mut known = Known::new(last.filter(|last| last.info.names_as(&info)));
         let mut problems = Vec::new();
-        let mut tools = Vec::new();
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut tools: Vec<Arc<Tool>> = Vec::new();
+        let mut gaps = Vec::new();
+        let mut seen = FxHashSet::default();
         for (index, (entry, named)) in entries.into_iter().enumerate() {
-            let definition = Definition::read(entry);
             let mut problem = |name: &str, refused, code, message: String| {
+                if refused {
+                    gaps.push(index);
+                }
                 let offset = offset_in(text, entry);
                 problems.push(Problem { index, offset, name: name.to_owned(), refused, code, message });
             };
-            let name = named.map(|(_, own)| own).or(definition.name.as_deref()).unwrap_or_default();
-            if name.trim().is_empty() {
-                let message = "the tool has no name: give it a `name` that is a string and not blank".to_owned();
-                problem(name, true, "tool-unnamed", message);
-                continue;
-            }
-            if names::is_bridge(name) {
-                let message = format!("`{name}` is reserved for the bridge: rename the tool");
-                problem(name, true, "tool-reserved-name", message);
-                continue;
-            }
-            let visible = match named {
-                Some((visible, _)) => visible.to_owned(),
-                None => names::visible(&info.name, name, info.naming, info.origin == Origin::Server),
+            let tool = match known.next_if(entry) {
+                Some(tool) => tool,
+                None => {
+                    let definition = Definition::read(entry);
+                    let name = named.map(|(_, own)| own).or(definition.name.as_deref()).unwrap_or_default();
+                    if name.trim().is_empty() {
+                        let message =
+                            "the tool has no name: give it a `name` that is a string and not blank".to_owned();
+                        problem(name, true, "tool-unnamed", message);
+                        continue;
+                    }
+                    if names::is_bridge(name) {
+                        let message = format!("`{name}` is reserved for the bridge: rename the tool");
+                        problem(name, true, "tool-reserved-name", message);
+                        continue;
+                    }
+                    let visible = match named {
+                        Some((visible, _)) => visible.to_owned(),
+                        None => names::visible(&info.name, name, info.naming, info.origin == Origin::Server),
+                    };
+                    let inline = info.origin == Origin::Inline;
+                    known
+                        .named(&visible, entry)
+                        .unwrap_or_else(|| Arc::new(Tool::new(visible, name, &definition, entry, inline)))
+                }
             };
+            let (visible, name) = (&tool.name, &tool.tool);
             if !seen.insert(visible.clone()) {
                 let message = format!("the source already has a tool that is shown as `{visible}`: rename one of them");
                 problem(name, true, "tool-name-taken", message);
                 continue;
             }
-            match definition.schema {
-                None if definition.provider_type().is_some() => {}
+            match tool.schema() {
+                None if Definition::read(entry).provider_type().is_some() => {}
                 None => {
                     let message = format!("`{name}` has no parameter schema: its calls go through unchecked");
                     problem(name, false, "tool-no-schema", message);
@@ -300,31 +363,64 @@ impl Source {
                 }
                 Some(_) => {}
             }
-            let range = |slice: &str| {
-                let start = offset_in(text, slice);
-                start as u32..(start + slice.len()) as u32
-            };
-            tools.push(Arc::new(Tool {
-                name: visible.into(),
-                tool: name.into(),
-                raw: range(entry),
-                description: definition.description.map_or(0..0, range),
-                schema: definition.schema.map_or(0..0, range),
-                format: definition.format,
-                inline: info.origin == Origin::Inline,
-                quarters: Default::default(),
-                line: OnceLock::new(),
-                required: AtomicU64::new(u64::MAX),
-                text: text.clone(),
-            }));
+            tools.push(tool);
         }
-        (Self::of(info, tools), problems)
+        (Self { gaps, ..Self::of(info, tools) }, problems)
+    }
+
+    /// Puts the last good definition where an entry is refused: that of the same name where the entry tells one, else
+    /// that of the same place. One that is served anyway is put nowhere. `problems` are those of `self`.
+    pub fn keeping(self, last: &Self, problems: &mut [Problem]) -> Self {
+        if self.gaps.is_empty() || !last.info.names_as(&self.info) {
+            return self;
+        }
+        let by_name: FxHashMap<&str, &Arc<Tool>> = last.tools.iter().map(|tool| (&*tool.tool, tool)).collect();
+        let mut served: FxHashSet<Box<str>> = self.tools.iter().map(|tool| tool.name.clone()).collect();
+        let mut refused = problems.iter_mut().filter(|problem| problem.refused);
+        let (mut tools, mut gaps) = (Vec::with_capacity(self.tools.len()), Vec::new());
+        let mut good = self.tools.into_iter();
+        let mut bad = self.gaps.into_iter().peekable();
+        for index in 0.. {
+            if bad.next_if_eq(&index).is_none() {
+                match good.next() {
+                    Some(tool) => tools.push(tool),
+                    None => break,
+                }
+                continue;
+            }
+            let problem = refused.next();
+            let named = problem.as_ref().and_then(|problem| by_name.get(problem.name.as_str()).copied());
+            let found = [named, last.at(index)].into_iter().flatten().find(|tool| !served.contains(&tool.name));
+            match (found, problem) {
+                (Some(tool), Some(problem)) => {
+                    problem.message.push_str("; until then its last good definition is served");
+                    served.insert(tool.name.clone());
+                    tools.push(tool.clone());
+                }
+                _ => gaps.push(index),
+            }
+        }
+        Self { gaps, ..Self::of(self.info, tools) }
+    }
+
+    /// The tool that stands for the entry at a position of the source's definition.
+    fn at(&self, index: usize) -> Option<&Arc<Tool>> {
+        match self.gaps.binary_search(&index) {
+            Ok(_) => None,
+            Err(before) => self.tools.get(index - before),
+        }
+    }
+
+    /// Whether it is the same as another in every respect, its tools being the very same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same_tools = || self.tools.iter().zip(&other.tools).all(|(a, b)| Arc::ptr_eq(a, b));
+        self.info == other.info && self.tools.len() == other.tools.len() && self.gaps == other.gaps && same_tools()
     }
 
     /// A source of tools that exist already.
     pub fn of(info: SourceInfo, tools: Vec<Arc<Tool>>) -> Self {
         let toolset = info.toolset().into();
-        Self { info, toolset, tools, block: OnceLock::new(), segment: OnceLock::new() }
+        Self { info, toolset, tools, gaps: Vec::new(), block: OnceLock::new(), segment: OnceLock::new() }
     }
 
     /// The listing block of all its tools.
@@ -345,6 +441,36 @@ impl Source {
     /// The same, with stems that other sources share.
     pub fn segment_with(&self, stems: &mut Stems) -> &Segment {
         self.segment.get_or_init(|| Segment::build(self, stems))
+    }
+}
+
+/// The tools of a source as it was, found by their text without reading it.
+struct Known<'a> {
+    tools: &'a [Arc<Tool>],
+    /// The one that comes next if nothing was added or removed here.
+    next: usize,
+    /// Positions by name, made when first asked for.
+    names: Option<FxHashMap<&'a str, usize>>,
+}
+
+impl<'a> Known<'a> {
+    fn new(source: Option<&'a Source>) -> Self {
+        Self { tools: source.map_or(&[], |source| &source.tools), next: 0, names: None }
+    }
+
+    fn next_if(&mut self, entry: &str) -> Option<Arc<Tool>> {
+        let tool = self.tools.get(self.next).filter(|tool| *tool.raw == *entry)?;
+        self.next += 1;
+        Some(tool.clone())
+    }
+
+    /// The one of this name, if its text is the entry. The one behind it comes next in any case.
+    fn named(&mut self, visible: &str, entry: &str) -> Option<Arc<Tool>> {
+        let tools = self.tools;
+        let all = || tools.iter().enumerate().map(|(at, tool)| (&*tool.name, at)).collect();
+        let at = *self.names.get_or_insert_with(all).get(visible)?;
+        self.next = at + 1;
+        tools.get(at).filter(|tool| *tool.raw == *entry).cloned()
     }
 }
 
@@ -396,5 +522,73 @@ mod tests {
         let quarters = Quarters::of(r#"{"name":"mcp__s__a","description":"one\ntwo","inputSchema":{"type":"object"}}"#);
         assert_eq!(tool.quarters(Format::Mcp), quarters);
         assert_eq!(tool.quarters(Format::Mcp), quarters);
+    }
+
+    fn reread(entries: &[&str], last: Option<&Source>) -> Source {
+        let text: Arc<str> = format!("[{}]", entries.join(",")).into();
+        let parsed: Vec<&serde_json::value::RawValue> = serde_json::from_str(&text).unwrap();
+        let info = SourceInfo::new("s", Kind::Plugin, Origin::User);
+        let (source, mut problems) = Source::reread(info, &text, parsed.iter().map(|entry| entry.get()), last);
+        match last {
+            Some(last) => source.keeping(last, &mut problems),
+            None => source,
+        }
+    }
+
+    /// Tools of a source with these entries, after one with those; `+` marks one that is the very same.
+    fn after(before: &[&str], now: &[&str]) -> String {
+        let last = reread(before, None);
+        let kept = |tool: &Arc<Tool>| last.tools.iter().any(|other| Arc::ptr_eq(tool, other));
+        let source = reread(now, Some(&last));
+        let shown = source.tools.iter().map(|tool| format!("{}{}", tool.tool, if kept(tool) { "+" } else { "" }));
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    const A: &str = r#"{"name":"a"}"#;
+    const B: &str = r#"{"name":"b"}"#;
+    const B2: &str = r#"{"name":"b","description":"other"}"#;
+    const C: &str = r#"{"name":"c"}"#;
+    const BAD: &str = "42";
+
+    #[test]
+    fn a_tool_whose_text_is_the_same_is_the_same() {
+        for (before, now, expected) in [
+            (vec![A, B, C], vec![A, B, C], "a+ b+ c+"),
+            (vec![A, B, C], vec![A, B2, C], "a+ b c+"),
+            (vec![A, B, C], vec![A, C], "a+ c+"),
+            (vec![A, C], vec![A, B, C], "a+ b c+"),
+            (vec![A, B, C], vec![C, B, A], "c+ b+ a+"),
+            (vec![A, B], vec![A, A, B], "a+ b+"),
+            (vec![], vec![A], "a"),
+        ] {
+            assert_eq!(after(&before, &now), expected, "{before:?} to {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_bad_entry_keeps_the_last_good_definition() {
+        let reserved = r#"{"name":"tool_call"}"#;
+        for (label, before, now, expected) in [
+            ("of its place", vec![A, B, C], vec![A, BAD, C], "a+ b+ c+"),
+            ("of its place, renamed to a reserved name", vec![A, B, C], vec![A, reserved, C], "a+ b+ c+"),
+            ("of its place, renamed to a name that is taken", vec![A, B, C], vec![A, A, C], "a+ b+ c+"),
+            ("unless it is served elsewhere", vec![A, B], vec![BAD, A, B], "a+ b+"),
+            ("of its place among others that change", vec![A, B, C], vec![B2, BAD, A], "b a+"),
+            ("several", vec![A, B, C], vec![BAD, BAD, C, BAD], "a+ b+ c+"),
+            ("nothing once the entry is gone", vec![A, B], vec![A], "a+"),
+            ("nothing where nothing was", vec![BAD, B], vec![BAD, BAD, B], "b+"),
+            ("positions count bad entries too", vec![BAD, A, B], vec![BAD, A, BAD], "a+ b+"),
+        ] {
+            assert_eq!(after(&before, &now), expected, "{label}");
+        }
+    }
+
+    #[test]
+    fn what_was_kept_is_kept_again() {
+        let good = reread(&[A, B], None);
+        let once = reread(&[BAD, BAD], Some(&good));
+        let twice = reread(&["43", BAD], Some(&once));
+        assert!(good.is_same(&once) && once.is_same(&twice), "{once:?} {twice:?}");
+        assert!(!good.is_same(&reread(&[A, B2], Some(&good))) && !good.is_same(&reread(&[A], Some(&good))));
     }
 }

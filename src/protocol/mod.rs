@@ -1,6 +1,7 @@
 //! The wire: parameters and results of every method, and the error codes. `protocol/openrpc.json` is made from these
 //! types; prose and guarantees are in `protocol/README.md`.
 
+pub mod changes;
 pub mod errors;
 pub mod host;
 pub mod lifecycle;

@@ -398,8 +398,12 @@ pub struct SourceStatus {
 /// How changes of files are noticed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Watching {
-    /// `request`: files are compared before every answer.
+    /// How they are noticed while nobody asks: `native` by the system's events, `poll` by looking every second. Before
+    /// every answer files are compared in any case.
     pub mode: &'static str,
+    /// Why it is `poll`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Files and folders looked at.
     pub paths: Vec<String>,
 }

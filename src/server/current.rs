@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -9,17 +10,18 @@ use serde_json::value::RawValue;
 
 use super::session::{Opened, Session};
 use crate::catalog::Catalog;
+use crate::catalog::changes::Changes;
 use crate::catalog::inline::{self, Derived};
 use crate::catalog::policy::Policy;
 use crate::catalog::scope::Scope;
-use crate::catalog::source::Problem;
+use crate::catalog::source::{Problem, Source};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::{FileDiagnostics, Progress, ProgressParams, ProgressToken};
 use crate::protocol::registry::Rejected;
 use crate::protocol::work;
-use crate::rpc::Call;
-use crate::workspace::config::{self, Config};
+use crate::rpc::{Call, Peer};
+use crate::workspace::config::{self, Config, Settings, Watch};
 use crate::workspace::snapshot::Snapshot;
 
 /// How long a host that asked for progress is left without it.
@@ -42,9 +44,22 @@ pub struct Current {
 }
 
 /// A [`Current`] and what it was made of.
+#[derive(Clone)]
 pub struct Built {
     current: Current,
     registrations: u64,
+    sources: Vec<Arc<Source>>,
+}
+
+impl Built {
+    /// The same catalog, where it was made of this: with it, all that was derived from it is kept.
+    fn reuse(&self, sources: &[Arc<Source>], settings: &Settings) -> Option<Arc<Catalog>> {
+        let same = self.sources.len() == sources.len()
+            && self.sources.iter().zip(sources).all(|(a, b)| Arc::ptr_eq(a, b))
+            && self.current.config.settings.tool_search == settings.tool_search
+            && self.current.config.settings.core == settings.core;
+        same.then(|| self.current.catalog.clone())
+    }
 }
 
 impl Session {
@@ -73,24 +88,32 @@ impl Session {
         call.ticket.before.done().await;
         let snapshot = opened.loader.fresh().await;
         let snapshot = snapshot.ok_or_else(|| RpcError::internal("the files of the workspace did not answer"))?;
-        let current = self.build(opened, snapshot).await?;
-        for changed in self.unpublished(&current) {
-            call.peer.notify("diagnostics/publish", changed);
-        }
-        Ok(current)
+        self.build(opened, snapshot, &call.peer).await
     }
 
-    /// The catalog of a snapshot and the registrations as they are; the one in use if neither changed.
-    pub(super) async fn build(&self, opened: &Opened, snapshot: Arc<Snapshot>) -> Result<Current, RpcError> {
-        let (revision, mut sources) = {
-            let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The catalog of a snapshot and the registrations as they are; the one in use if neither changed. The host is told
+    /// what changed by the time the new one is in use, once, whoever had it made.
+    pub(super) async fn build(
+        &self,
+        opened: &Opened,
+        snapshot: Arc<Snapshot>,
+        peer: &Peer,
+    ) -> Result<Current, RpcError> {
+        if let Some(current) = self.in_use(&snapshot) {
+            return Ok(current);
+        }
+        let _alone = self.building.lock().await;
+        if let Some(current) = self.in_use(&snapshot) {
+            return Ok(current);
+        }
+        let before = self.built.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Another request may have looked later than this one, and come first.
+        let snapshot = match &before {
+            Some(before) if before.current.snapshot.revision > snapshot.revision => before.current.snapshot.clone(),
+            _ => snapshot,
+        };
+        let (registrations, mut sources) = {
             let registrations = self.registrations();
-            if let Some(built) = &*built
-                && built.registrations == registrations.revision
-                && built.current.snapshot.revision >= snapshot.revision
-            {
-                return Ok(built.current.clone());
-            }
             (registrations.revision, registrations.sources.values().cloned().collect::<Vec<_>>())
         };
         sources.extend(snapshot.sources.iter().cloned());
@@ -99,26 +122,52 @@ impl Session {
         let tools: usize = sources.iter().map(|source| source.tools.len()).sum();
         let make = move || {
             let config = config::merge(&layers, trusted);
-            let policy = Policy::new(config.settings.tool_search.clone(), &config.settings.core);
-            (Arc::new(Catalog::new(sources, Arc::new(policy))), Arc::new(config))
+            let reused = before.as_ref().and_then(|before| before.reuse(&sources, &config.settings));
+            let catalog = reused.unwrap_or_else(|| {
+                let policy = Policy::new(config.settings.tool_search.clone(), &config.settings.core);
+                Arc::new(Catalog::new(sources.iter().cloned(), Arc::new(policy)))
+            });
+            let old = before.as_ref().map(|before| &before.current.catalog);
+            let changes = old.filter(|old| !Arc::ptr_eq(old, &catalog)).map(|old| Changes::between(old, &catalog));
+            let revision = before.as_ref().map_or(0, |before| before.current.revision) + 1;
+            let current = Current { catalog, config: Arc::new(config), snapshot, revision };
+            (Built { current, registrations, sources }, changes.unwrap_or_default())
         };
-        let (catalog, config) = if tools < LARGE { make() } else { off_thread(make).await? };
-        self.max_message_bytes.store(config.settings.max_message_bytes as usize, std::sync::atomic::Ordering::Relaxed);
-        let ready = catalog.clone();
+        let (made, changes) = if tools < LARGE { make() } else { off_thread(make).await? };
+        let current = made.current.clone();
+        self.apply(&current.config.settings, opened);
+        let ready = current.catalog.clone();
         // So that the first search need not: whoever is first makes it, the other waits.
         tokio::task::spawn_blocking(move || ready.prepare_search(&ready.view(&Scope::all())));
 
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(newer) = &*built
-            && newer.registrations >= revision
-            && newer.current.snapshot.revision >= snapshot.revision
-        {
-            return Ok(newer.current.clone());
+        // Under the lock: no answer from the new catalog is to come before the news of it. What `initialize` makes is
+        // the first, and goes into its answer.
+        if built.is_some() {
+            self.tell(&current, changes, peer);
         }
-        let number = built.as_ref().map_or(0, |built| built.current.revision) + 1;
-        let current = Current { catalog, config, snapshot, revision: number };
-        *built = Some(Built { current: current.clone(), registrations: revision });
+        *built = Some(made);
         Ok(current)
+    }
+
+    /// What is in use, if it is as new as a snapshot and the registrations.
+    fn in_use(&self, snapshot: &Snapshot) -> Option<Current> {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let built = built.as_ref()?;
+        let same = built.registrations == self.registrations().revision
+            && built.current.snapshot.revision >= snapshot.revision;
+        same.then(|| built.current.clone())
+    }
+
+    /// What of the settings is not asked for when it is needed.
+    fn apply(&self, settings: &Settings, opened: &Opened) {
+        self.max_message_bytes.store(settings.max_message_bytes as usize, Ordering::Relaxed);
+        let mut polling = self.polling.lock().unwrap_or_else(PoisonError::into_inner);
+        match settings.watch {
+            Watch::Auto => *polling = None,
+            Watch::Poll if polling.is_some() => {}
+            Watch::Poll => *polling = Some(opened.loader.poll()),
+        }
     }
 
     /// Files whose findings are not the ones last told, with what they are now.

@@ -39,7 +39,7 @@ pub async fn initialize(call: Call<Session>, params: InitializeParams) -> Result
     }
     let snapshot = opened.loader.fresh().await;
     let snapshot = snapshot.ok_or_else(|| RpcError::internal("the files of the workspace did not answer"))?;
-    let current = call.session.build(&opened, snapshot).await?;
+    let current = call.session.build(&opened, snapshot, &call.peer).await?;
     if let Some(token) = progress {
         send_progress(&call, token, "end", "registries are read");
     }
@@ -47,7 +47,9 @@ pub async fn initialize(call: Call<Session>, params: InitializeParams) -> Result
         host_process::end_with(process, call.peer.clone());
     }
     let diagnostics: Vec<FileDiagnostics> = call.session.unpublished(&current);
+    let news = opened.loader.subscribe();
     call.session.open(opened);
+    call.session.follow(news, call.peer.clone());
     Ok(InitializeResult {
         protocol_version: VERSION,
         server_info: ServerInfo { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },

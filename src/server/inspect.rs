@@ -13,6 +13,7 @@ use crate::protocol::lifecycle::NoParams;
 use crate::protocol::work::{ConfigResult, ExplainParams, Probe, SourceStatus, StatusResult, Watching};
 use crate::rpc::Call;
 use crate::workspace::effective::effective;
+use crate::workspace::watcher::Mode;
 
 pub async fn explain(call: Call<Session>, params: ExplainParams) -> Result<Explanation, RpcError> {
     let _timer = call.session.metrics.time("search/explain", call.ticket.arrived);
@@ -37,6 +38,11 @@ pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, Rp
     let current = session.current(&call, None).await?;
     let catalog = current.catalog.clone();
     let probe = off_thread(move || probe(&catalog)).await?;
+    let loader = &session.opened().await?.loader;
+    let (mode, reason) = match loader.mode() {
+        Mode::Native => ("native", None),
+        Mode::Poll(reason) => ("poll", Some(reason)),
+    };
     let served = |index| current.catalog.tools_of(index).filter(|(id, _)| !current.catalog.is_refused(*id)).count();
     let sources = current.catalog.sources.iter().enumerate().map(|(index, source)| SourceStatus {
         name: source.info.name.clone(),
@@ -51,10 +57,11 @@ pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, Rp
         revision: current.revision,
         sources: sources.collect(),
         watching: Watching {
-            mode: "request",
+            mode,
+            reason,
             paths: current.snapshot.paths.iter().map(|path| path.display().to_string()).collect(),
         },
-        stale: session.opened().await?.loader.is_stale(),
+        stale: loader.is_stale(),
         degraded: current.snapshot.degraded,
         untrusted: current.config.untrusted.clone(),
         connections: session.process.connections.load(Ordering::Relaxed),

@@ -5,6 +5,7 @@
 
 mod assemble;
 mod bridge;
+mod changes;
 mod checkers;
 mod current;
 mod host_process;

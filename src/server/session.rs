@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
+use super::changes::Following;
 use super::checkers::Checkers;
 use super::current::Built;
 use super::metrics::Metrics;
@@ -19,7 +20,7 @@ use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::HostCapabilities;
 use crate::rpc;
 use crate::workspace::layers::ConfigLayer;
-use crate::workspace::loader::Loader;
+use crate::workspace::loader::{Loader, Polling};
 use crate::workspace::snapshot::Places;
 
 /// What the command line said.
@@ -86,8 +87,14 @@ pub struct Session {
     order: Arc<Order>,
     /// The catalog in use.
     pub(super) built: Mutex<Option<Built>>,
+    /// Held while a catalog is made, so that one is made at a time and its news go out in order.
+    pub(super) building: tokio::sync::Mutex<()>,
     /// What was last published, by file.
     pub(super) published: Mutex<BTreeMap<String, Vec<Diagnostic>>>,
+    /// Takes up what the files say while nobody asks.
+    pub(super) following: OnceLock<Following>,
+    /// Held while this connection's configuration asks for polling.
+    pub(super) polling: Mutex<Option<Polling>>,
 }
 
 /// Sources of the connection, and how often they changed.
@@ -145,7 +152,10 @@ impl Session {
             registrations: Mutex::default(),
             order: Arc::default(),
             built: Mutex::new(None),
+            building: tokio::sync::Mutex::default(),
             published: Mutex::default(),
+            following: OnceLock::new(),
+            polling: Mutex::default(),
         }
     }
 

@@ -1,22 +1,28 @@
 //! The files of a workspace as they were last read well.
 //!
 //! A file that cannot be read or parsed keeps its last good content and gets a diagnostic; a file that is gone is gone.
+//! What may have been read while it was written is torn: it is neither served nor told, but to be read again.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::regular::{self, Content, Unread};
+use super::settle::SETTLE;
 use super::stamp::Stamp;
 use crate::catalog::pattern::content_hash;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 
-/// Reads the bytes of one file.
-pub type Parse<T> = dyn Fn(&Path, &[u8]) -> Result<T, Diagnostic> + Send + Sync;
+/// Reads the bytes of one file; its last good content is there to be built upon.
+pub type Parse<T> = dyn Fn(&Path, &[u8], Option<&T>) -> Result<T, Diagnostic> + Send + Sync;
 
 /// Files of one kind, by path.
 pub struct Files<T> {
     parse: Box<Parse<T>>,
+    /// Whether all that a content holds is good, as far as can be told.
+    is_sound: fn(&T) -> bool,
+    /// Bytes of the largest file that is read.
+    limit: u64,
     kept: BTreeMap<PathBuf, Kept<T>>,
 }
 
@@ -29,70 +35,111 @@ struct Kept<T> {
     problem: Option<Diagnostic>,
 }
 
+/// What a look at files found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Something is not as it was.
+    pub changed: bool,
+    /// Something may have been read while it was written, and is still served as it was before.
+    pub torn: bool,
+}
+
+impl std::ops::BitOrAssign for Look {
+    fn bitor_assign(&mut self, other: Self) {
+        self.changed |= other.changed;
+        self.torn |= other.torn;
+    }
+}
+
+impl Look {
+    const SAME: Self = Self { changed: false, torn: false };
+    const CHANGED: Self = Self { changed: true, torn: false };
+    const TORN: Self = Self { changed: false, torn: true };
+
+    fn changed(changed: bool) -> Self {
+        Self { changed, torn: false }
+    }
+}
+
 impl<T> Files<T> {
     /// No files yet.
-    pub fn new(parse: Box<Parse<T>>) -> Self {
-        Self { parse, kept: BTreeMap::new() }
+    pub fn new(limit: u64, is_sound: fn(&T) -> bool, parse: Box<Parse<T>>) -> Self {
+        Self { parse, is_sound, limit, kept: BTreeMap::new() }
     }
 
     /// Makes the kept files those at `paths`, reading what changed. `named` are files that a person named, whose
-    /// absence is a problem. True if anything changed.
-    pub fn refresh(&mut self, paths: &[PathBuf], named: &[PathBuf]) -> bool {
+    /// absence is a problem. Without `patience` what seems torn is taken as it is.
+    pub fn refresh(&mut self, paths: &[PathBuf], named: &[PathBuf], patience: bool) -> Look {
         let before = self.kept.len();
         self.kept.retain(|path, _| paths.contains(path));
-        let mut changed = self.kept.len() != before;
+        let mut all = Look::changed(self.kept.len() != before);
         for path in paths {
-            changed |= self.look(path, named.contains(path));
+            all |= self.look(path, named.contains(path), patience);
         }
-        changed
+        all
     }
 
-    fn look(&mut self, path: &Path, named: bool) -> bool {
+    fn look(&mut self, path: &Path, named: bool, patience: bool) -> Look {
         let stamp = Stamp::of(path);
         if let Some(kept) = self.kept.get(path)
             && kept.stamp == stamp
             && stamp.as_ref().is_none_or(|stamp| stamp.is_settled(kept.read))
         {
-            return false;
+            return Look::SAME;
         }
         let read = SystemTime::now();
-        match std::fs::read(path) {
-            Ok(bytes) => self.take(path, stamp, read, &bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !named => self.kept.remove(path).is_some(),
-            Err(error) => self.fail(path, stamp, read, 0, unreadable(path, &error)),
+        match regular::read(path, self.limit) {
+            Ok(content) => self.take(path, content, read, patience),
+            Err(Unread::Missing) if !named => Look::changed(self.kept.remove(path).is_some()),
+            Err(unread) => {
+                if matches!(unread, Unread::Missing) {
+                    self.kept.remove(path);
+                }
+                self.fail(path, stamp, read, 0, unread.diagnostic(path))
+            }
         }
     }
 
-    fn take(&mut self, path: &Path, stamp: Option<Stamp>, read: SystemTime, bytes: &[u8]) -> bool {
+    fn take(
+        &mut self,
+        path: &Path,
+        Content { bytes, stamp, moved }: Content,
+        read: SystemTime,
+        patience: bool,
+    ) -> Look {
         let content = content_hash(&bytes);
         if let Some(kept) = self.kept.get_mut(path)
             && kept.content == content
             && kept.stamp.is_some()
         {
-            (kept.stamp, kept.read) = (stamp, read);
-            return false;
+            (kept.stamp, kept.read) = (Some(stamp), read);
+            return Look::SAME;
         }
-        match (self.parse)(path, bytes) {
+        if moved && patience {
+            return Look::TORN;
+        }
+        let last = self.kept.get(path).and_then(|kept| kept.good.as_ref());
+        let parsed = (self.parse)(path, &bytes, last);
+        let is_young = || stamp.age(read).is_some_and(|age| age < 2 * SETTLE);
+        if patience && !parsed.as_ref().is_ok_and(self.is_sound) && is_young() {
+            return Look::TORN;
+        }
+        match parsed {
             Ok(good) => {
-                let kept = Kept { stamp, read, content, good: Some(good), problem: None };
+                let kept = Kept { stamp: Some(stamp), read, content, good: Some(good), problem: None };
                 self.kept.insert(path.to_owned(), kept);
-                true
+                Look::CHANGED
             }
-            Err(problem) => self.fail(path, stamp, read, content, problem),
+            Err(problem) => self.fail(path, Some(stamp), read, content, problem),
         }
     }
 
-    fn fail(&mut self, path: &Path, stamp: Option<Stamp>, read: SystemTime, content: u64, problem: Diagnostic) -> bool {
-        let good = self.kept.remove(path);
-        let changed = good.as_ref().is_none_or(|kept| kept.problem.as_ref() != Some(&problem));
-        let good = good.and_then(|kept| kept.good);
+    fn fail(&mut self, path: &Path, stamp: Option<Stamp>, read: SystemTime, content: u64, problem: Diagnostic) -> Look {
+        let before = self.kept.remove(path);
+        let changed = before.as_ref().is_none_or(|kept| kept.problem.as_ref() != Some(&problem));
+        let good = before.and_then(|kept| kept.good);
         self.kept.insert(path.to_owned(), Kept { stamp, read, content, good, problem: Some(problem) });
-        changed
-    }
-
-    /// The last good content of every file, by path.
-    pub fn good(&self) -> impl Iterator<Item = (&Path, &T)> {
-        self.kept.iter().filter_map(|(path, kept)| Some((path.as_path(), kept.good.as_ref()?)))
+        Look::changed(changed)
     }
 
     /// The last good content of one file.
@@ -108,23 +155,6 @@ impl<T> Files<T> {
     /// Whether a file could not be read and no good version of it is known.
     pub fn degraded(&self) -> bool {
         self.kept.values().any(|kept| kept.good.is_none())
-    }
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
-    let message = match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file: create it, or take it off the command line".to_owned(),
-        io::ErrorKind::PermissionDenied => "the file may not be read: change its permissions".to_owned(),
-        _ => format!("the file cannot be read: {error}"),
-    };
-    Diagnostic {
-        file: path.display().to_string(),
-        line: 0,
-        column: 0,
-        severity: Severity::Error,
-        code: "file-unreadable",
-        message,
-        pointer: String::new(),
     }
 }
 

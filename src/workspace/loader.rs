@@ -1,26 +1,61 @@
 //! Looking at files off the request's thread: one look at a time, shared by all who asked before it began.
 //!
-//! A file system can hang; a thread of its own hangs then, and requests go on with the last good snapshot.
+//! A look is made for a request, and without one once the files have settled after a change. Whoever subscribed learns
+//! of every look that found something new; neither side keeps the other alive. A file system can hang; the thread
+//! hangs then, and requests go on with the last good snapshot.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwapOption;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
+use super::lookups::Lookups;
+use super::settle::Settling;
 use super::snapshot::{Places, Snapshot, Workspace};
+use super::watcher::{Mode, Touched, Watcher};
 
 /// Longest a request waits for a look at the files once there is a snapshot to answer from.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest it waits for the very first.
 const FIRST_PATIENCE: Duration = Duration::from_secs(60);
+/// Time between looks where events cannot be had.
+const POLL: Duration = Duration::from_secs(1);
+/// Looks in a row because folders come and go while they are being watched; after that they get time to settle.
+const LOOKS: usize = 8;
+
+/// What the files said last; `None` before the first look.
+pub type News = watch::Receiver<Option<Arc<Snapshot>>>;
 
 /// The snapshots of one workspace.
 pub struct Loader {
-    asked: mpsc::Sender<oneshot::Sender<Arc<Snapshot>>>,
-    latest: Arc<ArcSwapOption<Snapshot>>,
+    messages: mpsc::Sender<Message>,
+    news: News,
     stale: AtomicBool,
+    shared: Arc<Shared>,
+}
+
+/// What the thread and its users both see.
+struct Shared {
+    mode: Mutex<Mode>,
+    /// How many ask for polling.
+    polled: AtomicUsize,
+}
+
+enum Message {
+    Look(oneshot::Sender<Arc<Snapshot>>),
+    Touched(Touched),
+    /// The number of those who ask for polling is another.
+    Polled,
+    End,
+}
+
+/// Files are polled as long as one of these is held.
+pub struct Polling {
+    messages: mpsc::Sender<Message>,
+    shared: Arc<Shared>,
 }
 
 impl Loader {
@@ -29,31 +64,30 @@ impl Loader {
     /// # Errors
     /// Where the system gives no thread.
     pub fn start(places: Places) -> std::io::Result<Self> {
-        let (asked, asks) = mpsc::channel::<oneshot::Sender<Arc<Snapshot>>>();
-        let latest = Arc::new(ArcSwapOption::empty());
-        let publish = latest.clone();
-        std::thread::Builder::new().name("toolscout-files".to_owned()).spawn(move || {
-            let workspace = Workspace::new(places);
-            while let Ok(first) = asks.recv() {
-                let mut waiting = vec![first];
-                waiting.extend(asks.try_iter());
-                let snapshot = workspace.refresh();
-                publish.store(Some(snapshot.clone()));
-                for answer in waiting {
-                    // Who no longer waits has been cancelled.
-                    let _ = answer.send(snapshot.clone());
-                }
-            }
-        })?;
-        Ok(Self { asked, latest, stale: AtomicBool::new(false) })
+        let (messages, received) = mpsc::channel();
+        let (publish, news) = watch::channel(None);
+        let shared = Arc::new(Shared { mode: Mutex::new(Mode::Native), polled: AtomicUsize::new(0) });
+        let touched = messages.clone();
+        let looker = Looker {
+            workspace: Workspace::new(places),
+            // Once the thread has ended nobody listens.
+            watcher: Watcher::new(move |what| drop(touched.send(Message::Touched(what)))),
+            messages: received,
+            publish,
+            settling: Settling::default(),
+            looked: Instant::now(),
+            shared: shared.clone(),
+        };
+        std::thread::Builder::new().name("toolscout-files".to_owned()).spawn(move || looker.run())?;
+        Ok(Self { messages, news, stale: AtomicBool::new(false), shared })
     }
 
     /// What the files say at or after this call; where they do not answer in time, what they last said. `None` where
     /// they never said anything.
     pub async fn fresh(&self) -> Option<Arc<Snapshot>> {
-        let patience = if self.latest.load().is_some() { PATIENCE } else { FIRST_PATIENCE };
+        let patience = if self.news.borrow().is_some() { PATIENCE } else { FIRST_PATIENCE };
         let (answer, waiting) = oneshot::channel();
-        let asked = self.asked.send(answer).is_ok();
+        let asked = self.messages.send(Message::Look(answer)).is_ok();
         match tokio::time::timeout(patience, waiting).await {
             Ok(Ok(snapshot)) if asked => {
                 self.stale.store(false, Ordering::Relaxed);
@@ -61,13 +95,168 @@ impl Loader {
             }
             _ => {
                 self.stale.store(true, Ordering::Relaxed);
-                self.latest.load_full()
+                self.news.borrow().clone()
             }
         }
+    }
+
+    /// What the files say from now on, whether anybody asks or not. It ends with the loader.
+    pub fn subscribe(&self) -> News {
+        self.news.clone()
     }
 
     /// Whether the last look did not end in time.
     pub fn is_stale(&self) -> bool {
         self.stale.load(Ordering::Relaxed)
+    }
+
+    /// How changes are noticed while nobody asks.
+    pub fn mode(&self) -> Mode {
+        if self.shared.polled.load(Ordering::Relaxed) > 0 {
+            return Mode::Poll(CONFIGURED.to_owned());
+        }
+        self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has the files polled.
+    pub fn poll(&self) -> Polling {
+        self.shared.polled.fetch_add(1, Ordering::Relaxed);
+        let _ = self.messages.send(Message::Polled);
+        Polling { messages: self.messages.clone(), shared: self.shared.clone() }
+    }
+}
+
+/// Why files are polled that could be watched.
+const CONFIGURED: &str = "`watch` is `poll` in the configuration";
+
+impl Drop for Loader {
+    fn drop(&mut self) {
+        // The watcher holds a sender too, so the channel does not close by itself.
+        let _ = self.messages.send(Message::End);
+    }
+}
+
+impl Drop for Polling {
+    fn drop(&mut self) {
+        self.shared.polled.fetch_sub(1, Ordering::Relaxed);
+        let _ = self.messages.send(Message::Polled);
+    }
+}
+
+/// The thread.
+struct Looker {
+    workspace: Workspace,
+    watcher: Watcher,
+    messages: mpsc::Receiver<Message>,
+    publish: watch::Sender<Option<Arc<Snapshot>>>,
+    settling: Settling,
+    /// When the files were last looked at without a request.
+    looked: Instant,
+    shared: Arc<Shared>,
+}
+
+impl Looker {
+    fn run(mut self) {
+        loop {
+            let due = self.due();
+            if due.is_some_and(|due| due <= Instant::now()) {
+                self.look_unasked();
+                continue;
+            }
+            let received = match due {
+                Some(due) => self.messages.recv_timeout(due.saturating_duration_since(Instant::now())),
+                None => self.messages.recv().map_err(RecvTimeoutError::from),
+            };
+            let mut waiting = Vec::new();
+            let flow = match received {
+                Ok(message) => self.take(message, &mut waiting),
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if flow.is_break() || !waiting.is_empty() && self.answer(waiting).is_break() {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message, waiting: &mut Vec<oneshot::Sender<Arc<Snapshot>>>) -> ControlFlow<()> {
+        match message {
+            Message::Look(answer) => waiting.push(answer),
+            Message::Touched(what) => {
+                self.watcher.forget(what);
+                self.settling.note(Instant::now());
+            }
+            Message::Polled if self.watch() => self.settling.note(Instant::now()),
+            Message::Polled => {}
+            Message::End => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Looks for those who wait, and for all who have asked by now.
+    fn answer(&mut self, mut waiting: Vec<oneshot::Sender<Arc<Snapshot>>>) -> ControlFlow<()> {
+        while let Ok(message) = self.messages.try_recv() {
+            self.take(message, &mut waiting)?;
+        }
+        let is_first = self.publish.borrow().is_none();
+        let snapshot = self.look();
+        for answer in waiting {
+            // Who no longer waits has been cancelled.
+            let _ = answer.send(snapshot.clone());
+        }
+        if is_first {
+            // Only now: the first request is not to wait for the watcher.
+            self.look_unasked();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn look(&self) -> Arc<Snapshot> {
+        let snapshot = self.workspace.refresh();
+        self.publish.send_if_modified(|latest| {
+            let new = latest.as_ref().is_none_or(|latest| !Arc::ptr_eq(latest, &snapshot));
+            *latest = Some(snapshot.clone());
+            new
+        });
+        snapshot
+    }
+
+    /// Looks because something happened. What is watched first, or found to need watching, is looked at afterwards, so
+    /// that nothing falls in between.
+    fn look_unasked(&mut self) {
+        self.settling.clear();
+        self.watch();
+        for _ in 0..LOOKS {
+            self.look();
+            self.looked = Instant::now();
+            if !self.watch() {
+                return;
+            }
+        }
+        self.settling.note(Instant::now());
+    }
+
+    /// Watches what the files are looked up by now. True if that is something else than before.
+    fn watch(&mut self) -> bool {
+        let changed = if self.shared.polled.load(Ordering::Relaxed) > 0 {
+            self.watcher.rest(CONFIGURED);
+            false
+        } else {
+            self.watcher.arm(Lookups::of(&self.workspace.targets()))
+        };
+        let mut mode = self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner);
+        if *mode != *self.watcher.mode() {
+            *mode = self.watcher.mode().clone();
+            if let Mode::Poll(reason) = &*mode {
+                tracing::info!(reason, "files are polled");
+            }
+        }
+        changed
+    }
+
+    /// When to look without being asked, if ever.
+    fn due(&self) -> Option<Instant> {
+        let poll = matches!(self.watcher.mode(), Mode::Poll(_)).then(|| self.looked + POLL);
+        self.settling.due().into_iter().chain(poll).min()
     }
 }

@@ -24,11 +24,33 @@ pub struct Registry {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+impl Registry {
+    /// Whether nothing of the file had to be left out.
+    pub fn is_sound(&self) -> bool {
+        !self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+}
+
 /// Reads the bytes of a file; `stem` names the source of a file that holds bare tools.
 ///
 /// # Errors
 /// One diagnostic where nothing of the file can be read.
 pub fn read(file: &str, stem: &str, bytes: &[u8], origin: Origin) -> Result<Registry, Diagnostic> {
+    reread(file, stem, bytes, origin, None)
+}
+
+/// The same for a file that was read before: what did not change is taken from there, and what is bad is served as it
+/// was when it was last good, source by source and tool by tool.
+///
+/// # Errors
+/// One diagnostic where nothing of the file can be read.
+pub fn reread(
+    file: &str,
+    stem: &str,
+    bytes: &[u8],
+    origin: Origin,
+    last: Option<&Registry>,
+) -> Result<Registry, Diagnostic> {
     let text = SourceText::read(file, bytes)?;
     if text.json().len() > u32::MAX as usize {
         return Err(Diagnostic {
@@ -41,32 +63,37 @@ pub fn read(file: &str, stem: &str, bytes: &[u8], origin: Origin) -> Result<Regi
             pointer: String::new(),
         });
     }
-    let mut reader = Reader { file, text: &text, origin, registry: Registry::default() };
+    let mut reader = Reader { file, text: &text, origin, last, registry: Registry::default() };
     if let Ok(plain) = serde_json::from_str::<Plain<'_>>(text.json()) {
-        reader.sources(plain.sources.into_iter().map(Entry::from));
+        reader.sources(plain.sources.into_iter().map(Entry::from).collect());
         return Ok(reader.registry);
     }
     let content: &RawValue = text.parse()?;
+    let shape = |json: &RawValue, pointer: &str, message: &str| {
+        let (offset, message) = (offset_in(text.json(), json.get()), message.to_owned());
+        Err(diagnostic(file, &text, Severity::Error, "registry-shape", offset, pointer.to_owned(), message))
+    };
     let (mut sources, mut tools) = (None, None);
     members(content.get(), |key, value| match &*key {
         "sources" => sources = Some(value),
         "tools" => tools = Some(value),
         _ => {}
     });
-    match (sources, tools) {
-        (Some(sources), _) => match list(sources) {
-            Ok(entries) => reader.sources(entries.into_iter().map(Entry::read)),
-            Err(other) => reader.no_list(other, "/sources"),
+    match (sources.map(list), tools.map(list)) {
+        (Some(Ok(entries)), _) => reader.sources(entries.into_iter().map(Entry::read).collect()),
+        (Some(Err(other)), _) => return shape(other, "/sources", NO_LIST),
+        (None, Some(Ok(tools))) => reader.bare(stem, tools, "/tools"),
+        (None, Some(Err(other))) => return shape(other, "/tools", NO_LIST),
+        (None, None) => match list(content) {
+            Ok(tools) => reader.bare(stem, tools, ""),
+            Err(other) => return shape(other, "", NO_REGISTRY),
         },
-        (None, Some(tools)) => reader.bare(stem, list(tools), "/tools"),
-        (None, None) if content.get().starts_with('[') => reader.bare(stem, list(content), ""),
-        (None, None) => {
-            let message = "this is no registry: give it `sources`, or `tools`, or make it an array of tool definitions";
-            reader.say(Severity::Error, "registry-shape", 0, String::new(), message.to_owned());
-        }
     }
     Ok(reader.registry)
 }
+
+const NO_LIST: &str = "this is no array: put what it holds in brackets";
+const NO_REGISTRY: &str = "this is no registry: give it `sources`, or `tools`, or make it an array of tool definitions";
 
 /// The items of an array, or the value that is none.
 fn list(json: &RawValue) -> List<'_> {
@@ -124,41 +151,59 @@ struct Reader<'a> {
     file: &'a str,
     text: &'a SourceText,
     origin: Origin,
+    last: Option<&'a Registry>,
     registry: Registry,
 }
 
 impl<'a> Reader<'a> {
-    fn sources(&mut self, entries: impl Iterator<Item = Entry<'a>>) {
-        for (index, entry) in entries.enumerate() {
+    fn sources(&mut self, entries: Vec<Entry<'a>>) {
+        let names: Vec<String> = entries.iter().map(Entry::name).collect();
+        for (index, (entry, name)) in entries.into_iter().zip(&names).enumerate() {
             let at = format!("/sources/{index}");
-            let name = entry.name.and_then(|json| decode_string(json.get())).unwrap_or_default();
             let start = [entry.name, entry.kind].into_iter().flatten().next().map_or(0, |json| self.offset(json));
             if name.trim().is_empty() {
                 let message = "the source has no name: give it a `name` that is a string and not blank".to_owned();
                 self.say(Severity::Error, "source-unnamed", start, at, message);
+                let last = self.last.and_then(|last| last.sources.get(index));
+                self.keep(last.filter(|last| !names.contains(&last.info.name)));
                 continue;
             }
-            if self.registry.sources.iter().any(|source| source.info.name == name) {
+            if self.registry.sources.iter().any(|source| source.info.name == *name) {
                 let message = format!("the source `{name}` stands twice in this file: only the first is served");
                 self.say(Severity::Error, "source-twice", start, at, message);
                 continue;
             }
-            let info = self.info(&entry, &name, &at);
+            let info = self.info(&entry, name, &at);
             match entry.tools {
                 Some(Ok(tools)) => self.add(info, tools, &format!("{at}/tools")),
-                Some(Err(other)) => self.no_list(other, &format!("{at}/tools")),
+                Some(Err(other)) => {
+                    let (offset, pointer) = (self.offset(other), format!("{at}/tools"));
+                    self.say(Severity::Error, "registry-shape", offset, pointer, NO_LIST.to_owned());
+                    self.keep(self.last_of(name));
+                }
                 None => self.add(info, Vec::new(), &at),
             }
         }
+    }
+
+    /// The source of this name as it last was.
+    fn last_of(&self, name: &str) -> Option<&'a Arc<Source>> {
+        self.last?.sources.iter().find(|source| source.info.name == name)
+    }
+
+    fn keep(&mut self, last: Option<&Arc<Source>>) {
+        self.registry.sources.extend(last.cloned());
     }
 
     fn info(&mut self, entry: &Entry<'a>, name: &str, at: &str) -> SourceInfo {
         let kind = match entry.kind {
             None => Kind::Mcp,
             Some(json) => serde_json::from_str(json.get()).unwrap_or_else(|_| {
-                let message = "`kind` is none of core, mcp, plugin: the source's tools stay visible".to_owned();
+                let last = self.last_of(name).map(|last| last.info.kind);
+                let instead = if last.is_some() { "it stays as it was" } else { "the source's tools stay visible" };
+                let message = format!("`kind` is none of core, mcp, plugin: {instead}");
                 self.say(Severity::Warning, "source-kind", self.offset(json), format!("{at}/kind"), message);
-                Kind::Unknown
+                last.unwrap_or(Kind::Unknown)
             }),
         };
         let mut info = SourceInfo::new(name, kind, self.origin);
@@ -183,25 +228,24 @@ impl<'a> Reader<'a> {
         info
     }
 
-    fn bare(&mut self, stem: &str, tools: List<'a>, at: &str) {
-        match tools {
-            Ok(tools) => self.add(SourceInfo::new(stem, Kind::Mcp, self.origin), tools, at),
-            Err(other) => self.no_list(other, at),
-        }
-    }
-
-    fn no_list(&mut self, other: &RawValue, at: &str) {
-        let message = "this is no array: put what it holds in brackets".to_owned();
-        self.say(Severity::Error, "registry-shape", self.offset(other), at.to_owned(), message);
+    fn bare(&mut self, stem: &str, tools: Vec<&'a RawValue>, at: &str) {
+        self.add(SourceInfo::new(stem, Kind::Mcp, self.origin), tools, at);
     }
 
     fn add(&mut self, info: SourceInfo, tools: Vec<&'a RawValue>, at: &str) {
-        let (source, problems) = Source::read(info, self.text.shared(), tools.into_iter().map(RawValue::get));
+        let last = self.last_of(&info.name);
+        let entries = tools.into_iter().map(RawValue::get);
+        let (mut source, mut problems) = Source::reread(info, self.text.shared(), entries, last.map(|last| &**last));
+        if let Some(last) = last {
+            source = source.keeping(last, &mut problems);
+        }
         for Problem { index, offset, refused, code, message, .. } in problems {
             let severity = if refused { Severity::Error } else { Severity::Warning };
             self.say(severity, code, offset, format!("{at}/{index}"), message);
         }
-        self.registry.sources.push(Arc::new(source));
+        // The same source, so that its part of the index and of the listing is the same too.
+        let source = last.filter(|last| last.is_same(&source)).cloned().unwrap_or_else(|| Arc::new(source));
+        self.registry.sources.push(source);
     }
 
     fn offset(&self, json: &RawValue) -> usize {
@@ -209,20 +253,30 @@ impl<'a> Reader<'a> {
     }
 
     fn say(&mut self, severity: Severity, code: &'static str, offset: usize, pointer: String, message: String) {
-        let place = self.text.place(offset);
-        self.registry.diagnostics.push(Diagnostic {
-            file: self.file.to_owned(),
-            line: place.line,
-            column: place.column,
-            severity,
-            code,
-            message,
-            pointer,
-        });
+        let diagnostic = diagnostic(self.file, self.text, severity, code, offset, pointer, message);
+        self.registry.diagnostics.push(diagnostic);
     }
 }
 
+fn diagnostic(
+    file: &str,
+    text: &SourceText,
+    severity: Severity,
+    code: &'static str,
+    offset: usize,
+    pointer: String,
+    message: String,
+) -> Diagnostic {
+    let place = text.place(offset);
+    Diagnostic { file: file.to_owned(), line: place.line, column: place.column, severity, code, message, pointer }
+}
+
 impl<'a> Entry<'a> {
+    /// Its name, empty where it has none.
+    fn name(&self) -> String {
+        self.name.and_then(|json| decode_string(json.get())).unwrap_or_default().into_owned()
+    }
+
     fn read(json: &'a RawValue) -> Self {
         let mut entry = Self::default();
         members(json.get(), |key, value| match &*key {

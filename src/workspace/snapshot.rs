@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::config;
-use super::files::{Files, in_folder};
+use super::files::{Files, Look, in_folder};
 use super::layers::{ConfigLayer, Layer};
+use super::lookups::Target;
 use super::node::Node;
 use super::registry::{self, Registry};
 use super::source_text::read_node;
@@ -62,30 +64,53 @@ const ORIGINS: [Origin; 3] = [Origin::Workspace, Origin::User, Origin::Flag];
 
 const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
 
+/// Bytes of the largest configuration that is read; it becomes a tree of some ten times that.
+const MAX_CONFIG: u64 = 8 << 20;
+/// Bytes of the largest registry that is read: room for some 300,000 tools.
+const MAX_REGISTRY: u64 = 256 << 20;
+
+/// Looks at a file that seems torn before it is taken as it is, and the time between two. Together they are longer than
+/// twice the settle time, after which only a file that is being written without a pause still seems torn.
+const LOOKS: u32 = 8;
+const PAUSE: Duration = Duration::from_millis(25);
+
 impl Workspace {
     /// Nothing is read yet.
     pub fn new(places: Places) -> Self {
         let registries = ORIGINS.map(|origin| {
-            Files::new(Box::new(move |path: &Path, bytes: &[u8]| {
+            let read = move |path: &Path, bytes: &[u8], last: Option<&Registry>| {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                registry::read(&path.display().to_string(), &stem, bytes, origin)
-            }))
+                registry::reread(&path.display().to_string(), &stem, bytes, origin, last)
+            };
+            Files::new(MAX_REGISTRY, Registry::is_sound, Box::new(read))
         });
-        let configs = Files::new(Box::new(|path: &Path, bytes: &[u8]| read_node(&path.display().to_string(), bytes)));
+        let read = |path: &Path, bytes: &[u8], _: Option<&Node>| read_node(&path.display().to_string(), bytes);
+        let configs = Files::new(MAX_CONFIG, |_| true, Box::new(read));
         Self { places, state: Mutex::new(State { configs, registries, current: None }) }
     }
 
-    /// Compares the files with what was read, reads what changed, and gives what they say now. Blocks on files.
+    /// Compares the files with what was read, reads what changed, and gives what they say now. Blocks on files, and
+    /// for at most a fifth of a second on one that is just being written.
     pub fn refresh(&self) -> Arc<Snapshot> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let configs = self.config_files();
         let named: Vec<PathBuf> = self.places.config.iter().cloned().collect();
-        let paths: Vec<PathBuf> = configs.iter().map(|(_, path)| path.clone()).collect();
-        let mut changed = state.configs.refresh(&paths, &named);
-        let registries = self.registry_files();
-        for (files, paths) in state.registries.iter_mut().zip(&registries) {
-            changed |= files.refresh(paths, &self.places.registry);
-        }
+        let (mut changed, mut looks) = (false, 0);
+        let (configs, registries) = loop {
+            looks += 1;
+            let patience = looks < LOOKS;
+            let configs = self.config_files();
+            let paths: Vec<PathBuf> = configs.iter().map(|(_, path)| path.clone()).collect();
+            let mut look: Look = state.configs.refresh(&paths, &named, patience);
+            let registries = self.registry_files();
+            for (files, paths) in state.registries.iter_mut().zip(&registries) {
+                look |= files.refresh(paths, &self.places.registry, patience);
+            }
+            changed |= look.changed;
+            if !look.torn {
+                break (configs, registries);
+            }
+            std::thread::sleep(PAUSE);
+        };
         match &state.current {
             Some(current) if !changed => current.clone(),
             current => {
@@ -95,6 +120,27 @@ impl Workspace {
                 made
             }
         }
+    }
+
+    /// What the answer of [`Self::refresh`] depends on: the files there are and the places where one may appear.
+    pub fn targets(&self) -> Vec<Target> {
+        let Places { user, workspace, config, registry } = &self.places;
+        let target = |base: &Path, path: PathBuf, folder| Target { path, base: base.to_owned(), folder };
+        let parent = |path: &Path| path.parent().unwrap_or(path).to_owned();
+        let mut targets = Vec::new();
+        for (base, folder) in workspace
+            .iter()
+            .map(|root| (root.clone(), root.join(".toolscout")))
+            .chain(user.iter().map(|folder| (parent(folder), folder.clone())))
+        {
+            targets.push(target(&base, folder.join("config.yaml"), false));
+            targets.push(target(&base, folder.join("registry"), true));
+        }
+        targets.extend(config.iter().map(|path| target(&parent(path), path.clone(), false)));
+        targets.extend(registry.iter().map(|path| target(&parent(path), path.clone(), true)));
+        // Of the files in those folders, those that are links to elsewhere.
+        targets.extend(self.registry_files().into_iter().flatten().map(|path| target(&parent(&path), path, false)));
+        targets
     }
 
     fn make(

@@ -24,8 +24,9 @@ impl Stamp {
         std::fs::metadata(path).ok().map(|found| Self::new(&found))
     }
 
+    /// The stamp in what was found of a file.
     #[cfg(unix)]
-    fn new(found: &Metadata) -> Self {
+    pub fn new(found: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self {
             device: found.dev(),
@@ -36,19 +37,25 @@ impl Stamp {
         }
     }
 
+    /// The stamp in what was found of a file.
     #[cfg(not(unix))]
-    fn new(found: &Metadata) -> Self {
+    pub fn new(found: &Metadata) -> Self {
         Self { device: 0, inode: 0, size: found.len(), modified: found.modified().ok(), changed: (0, 0) }
     }
 
     /// Whether a read at `read` can be relied on as long as the stamp stays the same.
     pub fn is_settled(&self, read: SystemTime) -> bool {
+        self.age(read).is_some_and(|age| age >= GRAIN)
+    }
+
+    /// Time from the last change to `now`; `None` where clocks disagree.
+    pub fn age(&self, now: SystemTime) -> Option<Duration> {
         let (seconds, nanoseconds) = self.changed;
         let changed = u64::try_from(seconds)
             .ok()
             .map(|seconds| SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds.try_into().unwrap_or(0)))
             .filter(|_| seconds > 0)
             .or(self.modified);
-        changed.is_some_and(|changed| read.duration_since(changed).is_ok_and(|age| age >= GRAIN))
+        now.duration_since(changed?).ok()
     }
 }

@@ -1,0 +1,60 @@
+//! What a host is told without asking: that files changed its catalog, and what is wrong with them.
+
+use std::sync::{Arc, Weak};
+
+use tokio::task::JoinHandle;
+
+use super::current::Current;
+use super::session::Session;
+use crate::catalog::changes::Changes;
+use crate::protocol::changes::DidChangeParams;
+use crate::rpc::Peer;
+use crate::workspace::loader::News;
+
+/// A session that takes up what the files say, until this is dropped.
+pub struct Following(JoinHandle<()>);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Session {
+    /// Takes up what the files say whenever it is something new, whether anybody asks or not.
+    pub(super) fn follow(self: &Arc<Self>, news: News, peer: Peer) {
+        let task = tokio::spawn(take_up(Arc::downgrade(self), news, peer));
+        // A connection is initialized once.
+        let _ = self.following.set(Following(task));
+    }
+
+    /// Tells the host what changed with the catalog that comes into use.
+    pub(super) fn tell(&self, current: &Current, changes: Changes, peer: &Peer) {
+        for changed in self.unpublished(current) {
+            peer.notify("diagnostics/publish", changed);
+        }
+        if !changes.is_empty() {
+            let Changes { added, removed, changed, sources } = changes;
+            let params = DidChangeParams { revision: current.revision, added, removed, changed, sources };
+            peer.notify("catalog/didChange", params);
+        }
+    }
+}
+
+/// Holds the session only while there is something to take up: nobody else would end it.
+async fn take_up(session: Weak<Session>, mut news: News, peer: Peer) {
+    loop {
+        let snapshot = news.borrow_and_update().clone();
+        let Some(session) = session.upgrade() else { return };
+        if let (Some(opened), Some(snapshot)) = (session.opened_now(), snapshot)
+            && let Err(error) = session.build(opened, snapshot, &peer).await
+        {
+            tracing::warn!(%error, "changed files are not taken up");
+        }
+        drop(session);
+        // The first time round is for what happened between the snapshot of `initialize` and now.
+        if news.changed().await.is_err() {
+            return;
+        }
+    }
+}
