@@ -24,6 +24,8 @@ pub struct Files<T> {
     /// Bytes of the largest file that is read.
     limit: u64,
     kept: BTreeMap<PathBuf, Kept<T>>,
+    /// Contents that are bad, and may be torn.
+    doubted: BTreeMap<PathBuf, u64>,
 }
 
 struct Kept<T> {
@@ -64,7 +66,7 @@ impl Look {
 impl<T> Files<T> {
     /// No files yet.
     pub fn new(limit: u64, is_sound: fn(&T) -> bool, parse: Box<Parse<T>>) -> Self {
-        Self { parse, is_sound, limit, kept: BTreeMap::new() }
+        Self { parse, is_sound, limit, kept: BTreeMap::new(), doubted: BTreeMap::new() }
     }
 
     /// Makes the kept files those at `paths`, reading what changed. `named` are files that a person named, whose
@@ -72,6 +74,7 @@ impl<T> Files<T> {
     pub fn refresh(&mut self, paths: &[PathBuf], named: &[PathBuf], patience: bool) -> Look {
         let before = self.kept.len();
         self.kept.retain(|path, _| paths.contains(path));
+        self.doubted.retain(|path, _| paths.contains(path));
         let mut all = Look::changed(self.kept.len() != before);
         for path in paths {
             all |= self.look(path, named.contains(path), patience);
@@ -113,6 +116,7 @@ impl<T> Files<T> {
             && kept.stamp.is_some()
         {
             (kept.stamp, kept.read) = (Some(stamp), read);
+            self.doubted.remove(path);
             return Look::SAME;
         }
         if moved && patience {
@@ -120,10 +124,16 @@ impl<T> Files<T> {
         }
         let last = self.kept.get(path).and_then(|kept| kept.good.as_ref());
         let parsed = (self.parse)(path, &bytes, last);
-        let is_young = || stamp.age(read).is_some_and(|age| age < 2 * SETTLE);
-        if patience && !parsed.as_ref().is_ok_and(self.is_sound) && is_young() {
-            return Look::TORN;
+        if patience && !parsed.as_ref().is_ok_and(self.is_sound) {
+            // By the time now, since the file may have changed after `read`. And twice, since its age may be wrong: ext4
+            // empties a file before it moves the stamp.
+            let is_young = stamp.age(SystemTime::now()).is_some_and(|age| age < 2 * SETTLE);
+            let is_new = self.doubted.insert(path.to_owned(), content) != Some(content);
+            if is_young || is_new {
+                return Look::TORN;
+            }
         }
+        self.doubted.remove(path);
         match parsed {
             Ok(good) => {
                 let kept = Kept { stamp: Some(stamp), read, content, good: Some(good), problem: None };
@@ -171,4 +181,72 @@ pub fn in_folder(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts that begin with `!` cannot be parsed, those that begin with `?` are not sound.
+    fn files() -> Files<String> {
+        let parse = |path: &Path, bytes: &[u8], _: Option<&String>| match bytes {
+            [b'!', ..] => Err(Unread::NotRegular.diagnostic(path)),
+            _ => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        };
+        Files::new(100, |text| !text.starts_with('?'), Box::new(parse))
+    }
+
+    fn age(path: &Path) {
+        while Stamp::of(path).and_then(|stamp| stamp.age(SystemTime::now())).is_none_or(|age| age < 2 * SETTLE) {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_may_be_torn_is_neither_served_nor_told() {
+        for torn in ["!", "?"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("file");
+            let mut files = files();
+            let mut refresh = |text: Option<&str>, patience| {
+                if let Some(text) = text {
+                    std::fs::write(&path, text).unwrap();
+                }
+                let look = files.refresh(std::slice::from_ref(&path), &[], patience);
+                (look, files.get(&path).cloned().unwrap_or_default(), files.problems().count())
+            };
+            let good = || "good".to_owned();
+            assert_eq!(refresh(Some("good"), true), (Look::CHANGED, good(), 0));
+            assert_eq!(refresh(Some(torn), true), (Look::TORN, good(), 0), "young");
+            assert_eq!(refresh(Some("good"), true), (Look::SAME, good(), 0), "whole again");
+            std::fs::write(&path, torn).unwrap();
+            age(&path);
+            assert_eq!(refresh(None, true), (Look::TORN, good(), 0), "old, but seen for the first time");
+            let told = if torn == "!" { (Look::CHANGED, good(), 1) } else { (Look::CHANGED, "?".to_owned(), 0) };
+            assert_eq!(refresh(None, true), told, "seen twice");
+            assert_eq!(refresh(None, true).0, Look::SAME);
+            assert_eq!(refresh(Some("better"), true), (Look::CHANGED, "better".to_owned(), 0));
+            assert_eq!(refresh(Some(torn), false).0, Look::CHANGED, "without patience");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_gone_and_one_that_cannot_be_read_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let paths = std::slice::from_ref(&path);
+        let mut files = files();
+        std::fs::write(&path, "good").unwrap();
+        files.refresh(paths, &[], true);
+        std::fs::write(&path, "x".repeat(101)).unwrap();
+        assert_eq!(files.refresh(paths, &[], true), Look::CHANGED);
+        assert_eq!(files.get(&path).map(String::as_str), Some("good"));
+        assert_eq!(files.problems().map(|problem| problem.code).collect::<Vec<_>>(), ["file-too-large"]);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(files.refresh(paths, &[], true), Look::CHANGED);
+        assert!(files.get(&path).is_none() && files.problems().next().is_none() && !files.degraded());
+        assert_eq!(files.refresh(paths, paths, true), Look::CHANGED, "one that a person named is missed");
+        assert_eq!(files.problems().count(), 1);
+        assert_eq!(files.refresh(paths, paths, true), Look::SAME);
+    }
 }

@@ -57,17 +57,23 @@ impl Watcher {
 
     /// What was said of `touched` makes its watch, and those below it, worth nothing.
     pub fn forget(&mut self, touched: Touched) {
-        let lost = |folder: &PathBuf| match &touched {
+        let is_lost = |folder: &PathBuf| match &touched {
             Touched::Entry => false,
             Touched::Folder(path) => folder.starts_with(path),
             Touched::Anything => true,
         };
-        for folder in self.armed.extract_if(.., lost) {
-            if let Some(native) = &mut self.native {
+        self.unwatch(is_lost);
+    }
+
+    fn unwatch(&mut self, unwanted: impl Fn(&PathBuf) -> bool) {
+        self.armed.retain(|folder| {
+            let unwanted = unwanted(folder);
+            if unwanted && let Some(native) = &mut self.native {
                 // It fails where the watch has ended with its folder.
-                let _ = native.unwatch(&folder);
+                let _ = native.unwatch(folder);
             }
-        }
+            !unwanted
+        });
     }
 
     /// Watches what is wanted and nothing else. True if anything had to change: what happened just before was not seen.
@@ -105,13 +111,11 @@ impl Watcher {
         if let Some((folder, kind)) = wanted.0.keys().find_map(|folder| Some((folder, network::kind(folder)?))) {
             return Err(format!("{} is on a network file system ({kind})", folder.display()));
         }
+        self.unwatch(|folder| !wanted.0.contains_key(folder));
         let native = match &mut self.native {
             Some(native) => native,
             empty => empty.insert(start(self.tell.clone(), self.wanted.clone()).map_err(|error| said(&error))?),
         };
-        for folder in self.armed.extract_if(.., |folder| !wanted.0.contains_key(folder)) {
-            let _ = native.unwatch(&folder);
-        }
         for folder in wanted.0.keys().filter(|folder| !self.armed.contains(*folder)).collect::<Vec<_>>() {
             match native.watch(folder, RecursiveMode::NonRecursive) {
                 Ok(()) => {
@@ -170,5 +174,64 @@ fn said(error: &notify::Error) -> String {
         ErrorKind::MaxFilesWatch => "the system has no watch left for another folder".to_owned(),
         ErrorKind::Io(error) => format!("{about}{error}"),
         other => format!("{about}{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use notify::event::{AccessKind, CreateKind, Flag, ModifyKind};
+
+    use super::*;
+    use crate::workspace::lookups::Target;
+
+    fn lookups(folder: &Path) -> Lookups {
+        let folder = folder.canonicalize().unwrap();
+        Lookups::of(&[Target { path: folder.clone(), base: folder, folder: true }])
+    }
+
+    #[test]
+    fn events_mean_something_only_where_it_matters() {
+        let folder = tempfile::tempdir().unwrap();
+        let wanted = lookups(folder.path());
+        let root = folder.path().canonicalize().unwrap();
+        let event = |kind, path: &Path| Event::new(kind).add_path(path.to_owned());
+        let access = EventKind::Access(AccessKind::Any);
+        let (create, modify) = (EventKind::Create(CreateKind::Any), EventKind::Modify(ModifyKind::Any));
+        for (label, event, expected) in [
+            ("reading a file", event(access, &root.join("a")), vec![]),
+            ("writing a file", event(modify, &root.join("a")), vec![Touched::Entry]),
+            ("a file below", event(create, &root.join("a/b")), vec![]),
+            ("the folder itself", event(modify, &root), vec![Touched::Folder(root.clone())]),
+            ("lost events", Event::new(EventKind::Other).set_flag(Flag::Rescan), vec![Touched::Anything]),
+        ] {
+            assert_eq!(touched(&event, &wanted), expected, "{label}");
+        }
+    }
+
+    #[test]
+    fn a_watch_that_may_be_dead_is_set_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (sender, told) = mpsc::channel();
+        let mut watcher = Watcher::new(move |touched| drop(sender.send(touched)));
+        assert!(watcher.arm(lookups(folder.path())), "the first time");
+        assert!(!watcher.arm(lookups(folder.path())), "nothing to do");
+        for (touched, again) in [
+            (Touched::Entry, false),
+            (Touched::Anything, true),
+            (Touched::Folder(folder.path().canonicalize().unwrap()), true),
+            (Touched::Folder(folder.path().join("elsewhere")), false),
+        ] {
+            watcher.forget(touched.clone());
+            assert_eq!(watcher.arm(lookups(folder.path())), again, "{touched:?}");
+            assert_eq!(*watcher.mode(), Mode::Native);
+        }
+        std::fs::write(folder.path().join("a.json"), "[]").unwrap();
+        assert_eq!(told.recv_timeout(Duration::from_secs(30)), Ok(Touched::Entry));
+        watcher.rest("asked to");
+        assert_eq!(*watcher.mode(), Mode::Poll("asked to".to_owned()));
+        assert!(watcher.arm(lookups(folder.path())), "after a rest");
     }
 }

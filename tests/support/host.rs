@@ -1,0 +1,162 @@
+//! A sidecar of one's own over pipes, as a host has it, with a folder for its files.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What is never reached unless something is broken.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A user's and a workspace's folder.
+pub struct Files(TempDir);
+
+impl Files {
+    pub fn new() -> Self {
+        let files = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(files.at("work")).unwrap();
+        files
+    }
+
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    /// Writes in place, as `>` of a shell does; folders are made.
+    #[track_caller]
+    pub fn write(&self, path: &str, text: impl ToString) -> PathBuf {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text.to_string()).unwrap();
+        path
+    }
+
+    /// Writes beside and renames, as editors do.
+    pub fn save(&self, path: &str, text: impl ToString) {
+        let beside = self.write(&format!("{path}~"), text);
+        fs::rename(beside, self.at(path)).unwrap();
+    }
+
+    /// A sidecar that looks for its files here.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolscout"));
+        command.arg("serve").current_dir(self.at("work"));
+        command.env("XDG_CONFIG_HOME", self.at("config")).env_remove("TOOLSCOUT_LOG");
+        command
+    }
+
+    /// The same, running and initialized.
+    pub fn sidecar(&self) -> Sidecar {
+        Sidecar::new(self.command())
+    }
+}
+
+/// A running sidecar; ends when it is dropped.
+pub struct Sidecar {
+    child: Child,
+    input: ChildStdin,
+    messages: Receiver<Value>,
+    notes: VecDeque<Value>,
+    id: u64,
+    /// The result of `initialize`.
+    pub opened: Value,
+}
+
+impl Sidecar {
+    pub fn new(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (sender, messages) = channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                let _ = sender.send(serde_json::from_str(&line).unwrap());
+            }
+        });
+        let input = child.stdin.take().unwrap();
+        let mut sidecar = Self { child, input, messages, notes: VecDeque::new(), id: 0, opened: Value::Null };
+        sidecar.opened = sidecar.request("initialize", json!({}));
+        sidecar
+    }
+
+    /// Sends a request without waiting for its answer.
+    pub fn send(&mut self, method: &str, params: Value) -> u64 {
+        self.id += 1;
+        let message = json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
+        self.input.write_all(format!("{message}\n").as_bytes()).unwrap();
+        self.id
+    }
+
+    /// The result of a request that was sent.
+    #[track_caller]
+    pub fn answer(&mut self, id: u64) -> Value {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let mut message = self.receive(deadline).expect("an answer in time");
+            if message["id"] == id {
+                assert!(message.get("error").is_none(), "{message}");
+                return message["result"].take();
+            }
+            self.notes.push_back(message);
+        }
+    }
+
+    #[track_caller]
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.answer(id)
+    }
+
+    fn receive(&self, deadline: Instant) -> Option<Value> {
+        self.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
+    }
+
+    /// Parameters of the next notification of this kind; others before it are dropped.
+    #[track_caller]
+    pub fn note(&mut self, method: &str) -> Value {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let next = self.notes.pop_front().or_else(|| self.receive(deadline));
+            let mut next = next.unwrap_or_else(|| panic!("no {method} in time"));
+            if next["method"] == method {
+                return next["params"].take();
+            }
+        }
+    }
+
+    /// Notifications of a kind that have come by now.
+    pub fn notes(&mut self, method: &str) -> Vec<Value> {
+        // What was sent before this answer has come by now.
+        self.request("config/get", json!({}));
+        let notes = std::mem::take(&mut self.notes);
+        notes.into_iter().filter(|note| note["method"] == method).map(|mut note| note["params"].take()).collect()
+    }
+
+    /// Visible names of all tools, sorted.
+    #[track_caller]
+    pub fn tools(&mut self) -> Vec<String> {
+        let listed = self.request("registry/list", json!({ "tools": true }));
+        let sources = listed["sources"].as_array().unwrap().iter();
+        let tools = sources.flat_map(|source| source["tools"].as_array().unwrap());
+        let mut names: Vec<String> = tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Sidecar {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether the paths are the same place; the sidecar names them as they were named to it.
+pub fn is_at(named: &Value, path: &Path) -> bool {
+    Path::new(named.as_str().unwrap_or_default()) == path
+}
