@@ -7,6 +7,7 @@
 //! Two framings: header lines of which `Content-Length` counts, as in the Language Server Protocol's base protocol;
 //! or one JSON value a line, as in MCP's stdio transport. The first byte that is not white space decides.
 
+use std::convert::Infallible;
 use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -70,15 +71,40 @@ impl Decoder {
     /// Takes the next bytes of the stream. Stops early, losing the rest, when `on` breaks.
     pub fn push<B>(&mut self, mut bytes: &[u8], on: &mut impl FnMut(Event<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
         while !bytes.is_empty() {
-            bytes = match &self.state {
-                State::Start => self.start(bytes, on)?,
-                State::Line | State::LongLine(_) => self.line(bytes, on)?,
-                State::Header { .. } => self.header_line(bytes, on)?,
-                State::Body { .. } | State::LongBody { .. } => self.body(bytes, on)?,
-                State::Dead => return ControlFlow::Continue(()),
-            };
+            bytes = self.step(bytes, on)?;
         }
         ControlFlow::Continue(())
+    }
+
+    /// Takes the next bytes of the stream up to the end of one message, and gives back those behind it. For who reads
+    /// the beginning of a stream and hands the rest on as it is.
+    pub fn push_one<'b>(&mut self, mut bytes: &'b [u8], on: &mut impl FnMut(Event<'_>)) -> &'b [u8] {
+        let mut found = false;
+        while !bytes.is_empty() && !found {
+            let stepped = self.step(bytes, &mut |event| {
+                found |= !matches!(event, Event::Framing(_));
+                on(event);
+                ControlFlow::<Infallible>::Continue(())
+            });
+            let ControlFlow::Continue(rest) = stepped;
+            bytes = rest;
+        }
+        bytes
+    }
+
+    /// Takes some bytes, with at most one event beside [`Event::Framing`].
+    fn step<'b, B>(
+        &mut self,
+        bytes: &'b [u8],
+        on: &mut impl FnMut(Event<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B, &'b [u8]> {
+        match &self.state {
+            State::Start => self.start(bytes, on),
+            State::Line | State::LongLine(_) => self.line(bytes, on),
+            State::Header { .. } => self.header_line(bytes, on),
+            State::Body { .. } | State::LongBody { .. } => self.body(bytes, on),
+            State::Dead => ControlFlow::Continue(&[]),
+        }
     }
 
     /// The stream ended. A last line without a line break counts if it is whole; other partial messages are dropped.

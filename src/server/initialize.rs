@@ -8,7 +8,6 @@ use crate::protocol::errors::{RpcError, code};
 use crate::protocol::lifecycle::{FileDiagnostics, InitializeParams, InitializeResult, ServerCapabilities, ServerInfo};
 use crate::rpc::Call;
 use crate::workspace::layers::ConfigLayer;
-use crate::workspace::loader::Loader;
 
 pub async fn initialize(call: Call<Session>, params: InitializeParams) -> Result<InitializeResult, RpcError> {
     let _timer = call.session.metrics.time("initialize", call.ticket.arrived);
@@ -28,7 +27,7 @@ pub async fn initialize(call: Call<Session>, params: InitializeParams) -> Result
         .or_else(|| params.cwd.as_deref().map(|path| path_of(path).to_owned()))
         .or_else(|| options.working_directory.clone());
     let opened = Opened {
-        loader: Loader::start(places).map_err(|error| RpcError::internal(error.to_string()))?,
+        loader: call.session.process.loader(places).map_err(|error| RpcError::internal(error.to_string()))?,
         layers: ConfigLayer::of_initialize(params.settings.as_ref(), params.core.as_ref()),
         trusted: options.trust_workspace || params.trusted.unwrap_or(false),
         host: params.capabilities,

@@ -20,9 +20,12 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use tokio::runtime::{self, Handle, Runtime};
+
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::NoParams;
 use crate::rpc::{Call, Cancel, Connection, End, Flow, Limits, Sink, Table};
+pub use current::path_of;
 use session::{Options, Process, Session};
 
 /// Every method, with its handler.
@@ -50,23 +53,73 @@ async fn shutdown(call: Call<Session>, _: NoParams) -> Result<(), RpcError> {
     Ok(())
 }
 
+/// A process that serves connections, each with a session of its own.
+pub struct Server {
+    table: Arc<Table<Session>>,
+    process: Arc<Process>,
+    /// There until it is dropped.
+    runtime: Option<Runtime>,
+    requests: Handle,
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Who ended it.
+    pub end: End,
+    /// Whether as the protocol has it; a sidecar on standard input then ends with code 0.
+    pub well: bool,
+}
+
+impl Server {
+    /// One without connections.
+    ///
+    /// # Errors
+    /// Where the system gives no thread.
+    pub fn new(options: Options) -> io::Result<Self> {
+        let runtime = runtime::Builder::new_multi_thread().enable_time().thread_name("toolscout-work").build()?;
+        let requests = runtime.handle().clone();
+        Ok(Self {
+            table: Arc::new(table()),
+            process: Arc::new(Process::new(options)),
+            runtime: Some(runtime),
+            requests,
+        })
+    }
+
+    /// Serves one connection until it ends, blocking the caller.
+    ///
+    /// # Errors
+    /// Where the system gives no thread.
+    pub fn serve(&self, read: impl io::Read + Send + 'static, sink: Sink) -> io::Result<Ended> {
+        let session = Arc::new(Session::new(self.process.clone()));
+        let limits = Limits { max_message_bytes: session.max_message_bytes.clone(), ..Limits::default() };
+        let connection =
+            Connection { table: self.table.clone(), session: session.clone(), limits, runtime: self.requests.clone() };
+        let end = connection.run(read, sink)?;
+        let well = match end {
+            End::Exit => session.is_shut_down(),
+            End::Eof | End::Closed => true,
+            _ => false,
+        };
+        Ok(Ended { end, well })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // What still runs has nobody to answer to.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Serves one host over standard input and output until either ends.
 ///
 /// # Errors
 /// Where the system gives no thread.
 pub fn serve_stdio(options: Options, read: impl io::Read + Send + 'static, sink: Sink) -> io::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().thread_name("toolscout-work").build()?;
-    let process = Arc::new(Process::new(options));
-    let session = Arc::new(Session::new(process));
-    let limits = Limits { max_message_bytes: session.max_message_bytes.clone(), ..Limits::default() };
-    let connection =
-        Connection { table: Arc::new(table()), session: session.clone(), limits, runtime: runtime.handle().clone() };
-    let end = connection.run(read, sink)?;
-    // What still runs has nobody to answer to.
-    runtime.shutdown_background();
-    Ok(match end {
-        End::Exit if session.is_shut_down() => ExitCode::SUCCESS,
-        End::Eof | End::Closed => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
-    })
+    let ended = Server::new(options)?.serve(read, sink)?;
+    Ok(if ended.well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

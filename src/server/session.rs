@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
 use serde_json::value::RawValue;
@@ -44,19 +44,42 @@ pub struct Process {
     pub connections: AtomicUsize,
     /// Compiled schemas, by content.
     pub checkers: Checkers,
+    loaders: Mutex<Vec<(Places, Weak<Loader>)>>,
 }
 
 impl Process {
     /// A process without connections.
     pub fn new(options: Options) -> Self {
-        Self { options, started: Instant::now(), connections: AtomicUsize::new(0), checkers: Checkers::default() }
+        Self {
+            options,
+            started: Instant::now(),
+            connections: AtomicUsize::new(0),
+            checkers: Checkers::default(),
+            loaders: Mutex::default(),
+        }
+    }
+
+    /// The files at these places, read once for all connections that use them.
+    ///
+    /// # Errors
+    /// Where the system gives no thread.
+    pub fn loader(&self, places: Places) -> std::io::Result<Arc<Loader>> {
+        let mut loaders = self.loaders.lock().unwrap_or_else(PoisonError::into_inner);
+        loaders.retain(|(_, loader)| loader.strong_count() > 0);
+        let kept = loaders.iter().find(|(known, _)| *known == places).and_then(|(_, loader)| loader.upgrade());
+        if let Some(loader) = kept {
+            return Ok(loader);
+        }
+        let loader = Arc::new(Loader::start(places.clone())?);
+        loaders.push((places, Arc::downgrade(&loader)));
+        Ok(loader)
     }
 }
 
 /// What `initialize` settled.
 pub struct Opened {
     /// The files.
-    pub loader: Loader,
+    pub loader: Arc<Loader>,
     /// The host's layers of configuration.
     pub layers: Vec<ConfigLayer>,
     /// Whether flag or host trust the workspace.
