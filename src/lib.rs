@@ -14,4 +14,5 @@ pub mod diagnostic;
 pub mod protocol;
 pub mod rpc;
 pub mod server;
+pub mod share;
 pub mod workspace;
