@@ -1,11 +1,13 @@
 //! Flags and subcommands.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use crate::server::session::Options;
+use crate::share::address::Address;
 use crate::workspace::snapshot::Places;
 
 /// Tool search for LLM agents: what a model sees of a large tool catalog.
@@ -38,8 +40,8 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve a host over standard input and output (the default)
-    Serve,
+    /// Serve a host over standard input and output (the default), or many on a socket
+    Serve(Serve),
     /// Search the deferred tools, as a model does with tool_search
     Search(Search),
     /// Show the tools array of a turn and what it costs
@@ -50,8 +52,10 @@ pub enum Command {
     Explain(Search),
     /// Look for mistakes in configuration and registries; exit code 1 if there are errors
     Check(Output),
-    /// Show sources, the files they come from, and whether search works
+    /// Show sources, the files they come from, whether search works, and shared sidecars that run
     Status(Output),
+    /// End the shared sidecars of a workspace
+    Stop(Stop),
     /// Watch a host and the sidecar at work on a sample catalog
     Demo(Output),
     /// Print a completion script for a shell
@@ -59,6 +63,42 @@ pub enum Command {
         /// The shell to complete in
         shell: clap_complete::Shell,
     },
+}
+
+/// How a sidecar is reached.
+#[derive(Debug, Default, Args)]
+pub struct Serve {
+    /// Share one sidecar with all who serve the same workspace with the same flags; it is started on demand
+    #[arg(long, conflicts_with = "listen")]
+    pub shared: bool,
+    /// Listen on unix:PATH or ws://127.0.0.1:PORT (port 0: any) instead of standard input
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<Address>,
+    /// Let web pages of this origin connect to the WebSocket; may be repeated
+    #[arg(long, value_name = "ORIGIN", requires = "listen")]
+    pub allow_origin: Vec<String>,
+    /// End a shared or listening sidecar this long after its last connection [default: 60 if shared, else never]
+    #[arg(long, value_name = "SECONDS")]
+    pub idle_exit: Option<u32>,
+    /// Be the process behind `--shared`, as a relay starts it
+    #[arg(long, hide = true, conflicts_with_all = ["shared", "listen"])]
+    pub daemon: bool,
+}
+
+impl Serve {
+    /// Whether the process serves more than the one host that started it.
+    pub fn is_for_many(&self) -> bool {
+        self.shared || self.daemon || self.listen.is_some()
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Stop {
+    /// End all shared sidecars of this user
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 #[derive(Debug, Args)]
@@ -172,10 +212,11 @@ impl Command {
     /// Whether what is printed is for a program.
     pub fn is_json(&self) -> bool {
         match self {
-            Self::Serve | Self::Completions { .. } => false,
+            Self::Serve(_) | Self::Completions { .. } => false,
             Self::Search(args) | Self::Explain(args) => args.output.json,
             Self::Assemble(args) => args.output.json,
             Self::Describe(args) => args.output.json,
+            Self::Stop(args) => args.output.json,
             Self::Check(output) | Self::Status(output) | Self::Demo(output) => output.json,
         }
     }
@@ -185,6 +226,23 @@ impl Common {
     /// Whether any of them was given.
     pub fn is_given(&self) -> bool {
         self.config.is_some() || !self.registry.is_empty() || self.workspace.is_some() || self.trust_workspace
+    }
+
+    /// The flags as arguments of another process, whose workspace is `workspace` whatever `--workspace` says.
+    pub fn arguments(&self, workspace: Option<&Path>) -> Vec<OsString> {
+        // Named one by one, so that none that is added is forgotten here.
+        let Self { config, registry, workspace: _, trust_workspace } = self;
+        let flag = |name: &str, path: &Path| {
+            // One argument, so that no path is taken for a flag.
+            let mut argument = OsString::from(format!("--{name}="));
+            argument.push(std::path::absolute(path).as_deref().unwrap_or(path));
+            argument
+        };
+        let config = config.iter().map(|path| flag("config", path));
+        let registry = registry.iter().map(|path| flag("registry", path));
+        let workspace = workspace.map(|path| flag("workspace", path));
+        let trust = trust_workspace.then(|| OsString::from("--trust-workspace"));
+        config.chain(registry).chain(workspace).chain(trust).collect()
     }
 
     /// The flags, made absolute where the working directory matters.

@@ -20,8 +20,10 @@ mod report;
 mod sample;
 mod search;
 mod serve;
+mod shared;
 mod sidecar;
 mod status;
+mod stop;
 mod table;
 mod terminal;
 
@@ -31,16 +33,20 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use failure::Failure;
-use flags::{Cli, Command, Common};
+use flags::{Cli, Command, Common, Serve};
 use report::Report;
 use terminal::Terminal;
 
 /// Runs the program. Exit codes: 0 done, 1 the work failed, 2 wrong usage.
 pub fn main() -> ExitCode {
     let Cli { common, command } = Cli::parse();
-    let command = command.unwrap_or(Command::Serve);
-    if matches!(command, Command::Serve) {
-        return serve::serve(&common);
+    let command = command.unwrap_or(Command::Serve(Serve::default()));
+    if let Command::Serve(args) = &command {
+        if args.idle_exit.is_some() && !args.is_for_many() {
+            let message = "--idle-exit goes with --shared or --listen: this sidecar ends with its host";
+            Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
+        }
+        return serve::serve(&common, args);
     }
     if matches!(command, Command::Demo(_)) && common.is_given() {
         let message = "the demo plays on its own sample: leave out --config, --registry, --workspace and the like";
@@ -56,13 +62,14 @@ pub fn main() -> ExitCode {
 fn run(common: &Common, command: Command) -> Result<Report, Failure> {
     let terminal = Terminal::of_stdout();
     match command {
-        Command::Serve => Ok(Report::default()),
+        Command::Serve(_) => Ok(Report::default()),
         Command::Search(args) => search::run(common, &args, terminal),
         Command::Assemble(args) => assemble::run(common, &args, terminal),
         Command::Describe(args) => describe::run(common, &args, terminal),
         Command::Explain(args) => explain::run(common, &args, terminal),
         Command::Check(args) => check::run(common, &args, terminal),
         Command::Status(args) => status::run(common, &args, terminal),
+        Command::Stop(args) => stop::run(common, &args, terminal),
         Command::Demo(args) => demo::run(common, &args, terminal),
         Command::Completions { shell } => Ok(completions::run(shell)),
     }

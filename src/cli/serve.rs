@@ -1,20 +1,35 @@
 //! `toolscout serve`: the sidecar.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use super::failure::complain;
-use super::flags::Common;
+use super::flags::{Common, Serve};
+use super::shared;
 use crate::rpc::Sink;
-use crate::server;
+use crate::share::Listen;
+use crate::{server, share};
 
-/// Serves one host until it is gone. Nothing but frames goes to standard output; logs go to standard error.
-pub fn serve(common: &Common) -> ExitCode {
+/// Serves until the host is gone, or the last of many has been for a while. Nothing but frames goes to standard
+/// output; logs go to standard error.
+pub fn serve(common: &Common, args: &Serve) -> ExitCode {
     log_to_stderr();
-    greet();
-    let ended = server::serve_stdio(common.options(), std::io::stdin(), stdout());
-    ended.unwrap_or_else(|error| {
-        tracing::error!(%error, "the sidecar could not start");
+    let served = if args.daemon {
+        shared::serve_daemon(common, args)
+    } else if args.shared {
+        greet();
+        shared::relay(common, args, stdout())
+    } else if let Some(address) = &args.listen {
+        let idle = args.idle_exit.map(|seconds| Duration::from_secs(seconds.into()));
+        let listen = Listen { address: address.clone(), origins: args.allow_origin.clone(), idle };
+        share::listen(common.options(), listen).map(|()| ExitCode::SUCCESS)
+    } else {
+        greet();
+        server::serve_stdio(common.options(), io::stdin(), stdout())
+    };
+    served.unwrap_or_else(|error| {
+        complain(&error.to_string());
         ExitCode::FAILURE
     })
 }
@@ -23,20 +38,20 @@ pub fn serve(common: &Common) -> ExitCode {
 #[cfg(unix)]
 fn stdout() -> Sink {
     use std::os::fd::AsFd;
-    match std::io::stdout().as_fd().try_clone_to_owned() {
+    match io::stdout().as_fd().try_clone_to_owned() {
         Ok(descriptor) => Sink::descriptor(descriptor),
-        Err(_) => Sink::new(std::io::stdout()),
+        Err(_) => Sink::new(io::stdout()),
     }
 }
 
 #[cfg(not(unix))]
 fn stdout() -> Sink {
-    Sink::new(std::io::stdout())
+    Sink::new(io::stdout())
 }
 
 /// A person who starts it by hand sees nothing happen, and may not know why.
 fn greet() {
-    if std::io::stdin().is_terminal() {
+    if io::stdin().is_terminal() {
         complain("waiting for a host on standard input; `toolscout --help` shows what there is for people");
     }
 }
@@ -44,7 +59,7 @@ fn greet() {
 fn log_to_stderr() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("TOOLSCOUT_LOG");
     let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false);
     // A second one is refused, which a program that embeds the library may well have set.
     let _ = log.try_init();
 }

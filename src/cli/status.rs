@@ -1,8 +1,9 @@
-//! `toolscout status`: which sources there are, where they come from, and whether search works.
+//! `toolscout status`: which sources there are, where they come from, whether search works, and which shared sidecars
+//! run.
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::answers::{Listed, Source, Status, read};
 use super::failure::Failure;
@@ -10,6 +11,7 @@ use super::flags::{Common, Output};
 use super::newcomer;
 use super::page::{Page, Style, count};
 use super::report::Report;
+use super::shared::Running;
 use super::sidecar::Sidecar;
 use super::table::Column;
 use super::terminal::Terminal;
@@ -31,8 +33,11 @@ pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report,
     let mut sidecar = Sidecar::open(common)?;
     let raw = sidecar.request("status", json!({}))?;
     let status: Status = read(&raw)?;
+    let running = Running::all();
     if args.json {
-        return Ok(Report::json(raw.get()).failed_if(!status.probe.ok));
+        let mut answer: Map<String, Value> = read(&raw)?;
+        answer.insert("shared".to_owned(), running.json());
+        return Ok(running.noted(Report::json(&Value::Object(answer).to_string()).failed_if(!status.probe.ok)));
     }
     let listed: Listed = read(&sidecar.request("registry/list", json!({}))?)?;
     let mut page = Page::new(terminal);
@@ -41,7 +46,12 @@ pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report,
         page.gap();
         newcomer::welcome(&mut sidecar, &mut page)?;
     }
-    sidecar.noting_errors(Report::page(page).failed_if(!status.probe.ok))
+    if !running.is_empty() {
+        page.gap();
+        page.heading("Shared sidecars");
+        running.show(&mut page);
+    }
+    sidecar.noting_errors(running.noted(Report::page(page).failed_if(!status.probe.ok)))
 }
 
 fn show(page: &mut Page, status: &Status, listed: &Listed) {
