@@ -20,6 +20,10 @@ mod report;
 mod sample;
 mod search;
 mod serve;
+#[cfg(unix)]
+mod shared;
+#[cfg(not(unix))]
+#[path = "unshared.rs"]
 mod shared;
 mod sidecar;
 mod status;

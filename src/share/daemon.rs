@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +12,7 @@ use super::endpoint::Endpoint;
 use super::greeting::{END_MARK, Farewell, Hello, Want, Welcome, read_line, write_line};
 use super::lock::Lock;
 use super::presence::Presence;
-use super::unix_socket::{accept, hang_up, serve as serve_stream};
+use super::unix_socket::{accept, hang_up, let_go, serve as serve_stream};
 use crate::rpc::End;
 use crate::server::session::Options;
 use crate::server::{Ended, Server};
@@ -53,7 +52,7 @@ pub fn serve(options: Options, shared: &Shared, stdin: File, stdout: OwnedFd, id
     let files = [endpoint.socket.as_path(), endpoint.log.as_path()];
     // A log with something in it is kept until the next start.
     lock.remove_and_release(if silent { &files } else { &files[..1] });
-    daemon.let_go();
+    daemon.say_ended();
     Ok(())
 }
 
@@ -88,8 +87,7 @@ impl Daemon {
                 stream.set_write_timeout(None)?;
                 let ended = serve_stream(&self.server, &stream);
                 self.say_farewell(&stream, &ended);
-                // Lets go of a reader or a writer that is still in a call.
-                let _ = stream.shutdown(Shutdown::Both);
+                let_go(&stream);
                 ended.map(drop)
             }
         }
@@ -119,7 +117,7 @@ impl Daemon {
     }
 
     /// Tells those who asked for the end that it has come.
-    fn let_go(&self) {
+    fn say_ended(&self) {
         self.stopping.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Longest line of a greeting: a path and a few words.
-const MAX_LINE_BYTES: u64 = 64 * 1024;
+const MAX_LINE_BYTES: usize = 64 * 1024;
 
 /// Stands before [`Farewell`]. A frame is JSON text and header lines, in which there is none.
 pub const END_MARK: u8 = 0;
@@ -83,15 +83,18 @@ pub fn write_line(mut stream: impl Write, line: &impl Serialize) -> io::Result<(
 ///
 /// # Errors
 /// Of the stream; its end, and a line that is something else.
-pub fn read_line<T: DeserializeOwned>(stream: impl Read) -> io::Result<T> {
+pub fn read_line<T: DeserializeOwned>(mut stream: impl Read) -> io::Result<T> {
     let mut line = Vec::new();
-    for byte in stream.take(MAX_LINE_BYTES).bytes() {
-        match byte? {
-            b'\n' => return Ok(serde_json::from_slice(&line)?),
-            byte => line.push(byte),
+    while line.len() < MAX_LINE_BYTES {
+        // One at a time: what stands behind the line is the protocol's.
+        let mut byte = [0];
+        stream.read_exact(&mut byte)?;
+        match byte {
+            [b'\n'] => return Ok(serde_json::from_slice(&line)?),
+            [byte] => line.push(byte),
         }
     }
-    Err(io::ErrorKind::UnexpectedEof.into())
+    Err(io::Error::new(io::ErrorKind::InvalidData, "no line of a greeting is so long"))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub struct Relay {
 }
 
 /// Relays until the host or the daemon ends the connection. False where the host ended it other than the protocol has
-/// it, before there was a daemon.
+/// it: with `exit` and no `shutdown`, or a broken header.
 ///
 /// # Errors
 /// What the host is to be told on standard error: no daemon, its end, or its reason to end the connection.
@@ -67,14 +67,13 @@ pub fn run(
         // Who left before this is heard has ended the process.
         let _ = events.send(down(&daemon, stdout));
     })?;
-    let mut event = happened.recv();
-    if matches!(event, Ok(Event::HostGone)) {
-        event = happened.recv_timeout(LAST_ANSWERS).map_err(|_| mpsc::RecvError);
-        // There is nobody left to tell how the daemon took it.
-        return Ok(!matches!(event, Ok(Event::Ended(Some(Farewell { well: false, .. })))));
-    }
-    match event {
-        Ok(Event::Ended(Some(Farewell { well: true, .. }))) | Ok(Event::HostGone) => Ok(true),
+    match happened.recv() {
+        // Nobody is left to be told how the daemon takes it, unless it does not take it well.
+        Ok(Event::HostGone) => {
+            let last = happened.recv_timeout(LAST_ANSWERS);
+            Ok(!matches!(last, Ok(Event::Ended(Some(Farewell { well: false, .. })))))
+        }
+        Ok(Event::Ended(Some(Farewell { well: true, .. }))) => Ok(true),
         Ok(Event::Ended(Some(Farewell { reason, .. }))) => {
             Err(io::Error::other(format!("the shared sidecar ended the connection: {reason}")))
         }

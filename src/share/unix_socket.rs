@@ -1,6 +1,7 @@
 //! Listening on a Unix domain socket.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,7 +41,9 @@ pub fn listen(options: Options, path: &Path, idle: Option<Duration>) -> io::Resu
     accept(listener, move |stream| {
         let peer = stream.try_clone()?;
         let Some(_present) = counting.enter(move || hang_up(&peer)) else { return Ok(()) };
-        serve(&server, &stream).map(drop)
+        let ended = serve(&server, &stream);
+        let_go(&stream);
+        ended.map(drop)
     })?;
     say_ready(json!({ "url": format!("unix:{}", path.display()) }));
     presence.wait_idle(idle);
@@ -76,7 +79,7 @@ pub fn accept(
     thread::Builder::new().name("toolscout-accept".to_owned()).spawn(accepting).map(drop)
 }
 
-/// Serves the protocol on a stream; its end is left to the caller to say and to shut.
+/// Serves the protocol on a stream. It is left open, for the caller to say its last word and [`let_go`].
 ///
 /// # Errors
 /// Where the system gives no descriptor or thread.
@@ -84,10 +87,16 @@ pub fn serve(server: &Server, stream: &UnixStream) -> io::Result<Ended> {
     server.serve(stream.try_clone()?, Sink::descriptor(stream.try_clone()?))
 }
 
+/// Lets a reader or a writer go that is still in a call after the connection has ended.
+pub fn let_go(stream: &UnixStream) {
+    // One that the host has shut already cannot be shut again.
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
 /// Ends a connection as if its host had closed it, so that the last answers still go out.
 pub fn hang_up(stream: &UnixStream) {
     // One that has ended already cannot be shut.
-    let _ = stream.shutdown(std::net::Shutdown::Read);
+    let _ = stream.shutdown(Shutdown::Read);
 }
 
 /// Refuses other users, root included. The folder keeps them out already, unless it was opened up after the check.
