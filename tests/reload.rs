@@ -8,8 +8,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use host::{Files, Sidecar, is_at};
+use serde_json::{Value, json};
 
 const CHANGE: &str = "catalog/didChange";
 const FINDINGS: &str = "diagnostics/publish";

@@ -19,7 +19,7 @@ use super::violation::{self, Violation};
 use super::{adapt, coerce, cost, excerpt};
 
 /// Bytes of a schema beyond which it is not read. The largest of 8,600 real ones has 88 KB.
-pub const MAX_SCHEMA: usize = 1 << 20;
+pub const MAX_SCHEMA: usize = 256 << 10;
 /// Bytes of one compiled pattern.
 const MAX_PATTERN: usize = 1 << 20;
 

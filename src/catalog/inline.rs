@@ -11,8 +11,12 @@ use serde_json::value::RawValue;
 
 use super::definition::Definition;
 use super::names::{self, Naming};
-use super::source::{Kind, Origin, Problem, Source, SourceInfo, Tool};
-use super::{Catalog, ToolId, keep};
+use super::source::{Kind, Origin, Problem, Problems, Source, SourceInfo, Tool};
+use super::{Catalog, ToolId};
+
+/// Lists kept a catalog, and their bytes; past either all are dropped and made anew as they come.
+const KEPT: usize = 64;
+const KEPT_BYTES: usize = 8 << 20;
 
 /// A catalog with inline tools, and what was wrong with them.
 pub struct Derived {
@@ -38,7 +42,15 @@ pub fn with_inline(catalog: &Catalog, tools: &str) -> Result<Arc<Derived>, serde
         return Ok(kept);
     }
     let derived = Arc::new(derive(catalog, tools)?);
-    keep(&catalog.derived, tools.into(), derived.clone());
+    let mut kept = catalog.derived.lock().unwrap_or_else(PoisonError::into_inner);
+    let bytes = |kept: &FxHashMap<Box<str>, Arc<Derived>>| kept.keys().map(|key| key.len()).sum::<usize>();
+    if kept.len() >= KEPT || bytes(&kept) + tools.len() > KEPT_BYTES {
+        kept.clear();
+    }
+    if tools.len() <= KEPT_BYTES {
+        kept.insert(tools.into(), derived.clone());
+    }
+    drop(kept);
     Ok(derived)
 }
 
@@ -50,7 +62,7 @@ pub fn kept(catalog: &Catalog, tools: &str) -> Option<Arc<Derived>> {
 fn derive(catalog: &Catalog, tools: &str) -> Result<Derived, serde_json::Error> {
     let text: Arc<str> = tools.into();
     let entries: Vec<&RawValue> = serde_json::from_str(&text)?;
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     // Position in the request of every inline tool, by visible name.
     let mut order: FxHashMap<Box<str>, usize> = FxHashMap::default();
     // The sources in order of appearance, and where each stands.
@@ -63,7 +75,7 @@ fn derive(catalog: &Catalog, tools: &str) -> Result<Derived, serde_json::Error> 
         }
         let item = Item::of(catalog, &definition, &order);
         let (tool, found) = item.read(&text, entry.get());
-        problems.extend(found.into_iter().map(|problem| Problem { index, ..problem }));
+        found.into_iter().for_each(|problem| problems.push(Problem { index, ..problem }));
         let Some(tool) = tool else { continue };
         if item.hinted && is_core(catalog, &tool.name, &item.info) {
             problems.push(refusal(index, &tool, "a core tool has this name: no other source may take it"));
@@ -78,7 +90,7 @@ fn derive(catalog: &Catalog, tools: &str) -> Result<Derived, serde_json::Error> 
             sources[at].1.push(tool);
         }
     }
-    Ok(Derived { catalog: Arc::new(put_together(catalog, sources, &order)), problems })
+    Ok(Derived { catalog: Arc::new(put_together(catalog, sources, &order)), problems: problems.finish() })
 }
 
 /// What an inline definition counts as.

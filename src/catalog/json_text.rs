@@ -40,6 +40,25 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
+/// How deep arrays and objects are nested in JSON.
+pub fn depth(json: &str) -> usize {
+    let bytes = json.as_bytes();
+    let (mut depth, mut deepest, mut at) = (0usize, 0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = end_of_string(bytes, at) - 1,
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    deepest
+}
+
 /// Appends a string as a JSON string.
 pub fn push_string(text: &str, out: &mut String) {
     out.push('"');
@@ -134,6 +153,13 @@ mod tests {
         let mut out = String::new();
         push_compact("{ \"b\" : [ 1.0 , 1e5 ],\n\t\"a\" : \"x \\\" y\" }", &mut out);
         assert_eq!(out, r#"{"b":[1.0,1e5],"a":"x \" y"}"#);
+    }
+
+    #[test]
+    fn depth_counts_brackets_outside_of_strings() {
+        for (json, want) in [("1", 0), ("[]", 1), (r#"{"a":[{"]}":"[[[\""}]}"#, 3), ("[[],[[]]]", 3), ("\"", 0)] {
+            assert_eq!(depth(json), want, "{json}");
+        }
     }
 
     #[test]

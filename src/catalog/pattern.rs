@@ -25,7 +25,7 @@ impl Patterns {
         let mut together = Vec::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
-            if pattern.contains(['*', '?', '[', '{']) {
+            if is_glob(pattern) {
                 // The regex behind a glob is linear in the text; its size is what has to be bounded.
                 let glob = (pattern.len() <= MAX_GLOB).then(|| GlobBuilder::new(pattern).build());
                 match glob {
@@ -53,6 +53,11 @@ impl Patterns {
     pub fn matches(&self, name: &str) -> bool {
         self.names.contains(name) || self.globs.as_ref().is_some_and(|globs| globs.is_match(name))
     }
+}
+
+/// Whether a pattern is meant as a glob.
+pub fn is_glob(pattern: &str) -> bool {
+    pattern.contains(['*', '?', '[', '{'])
 }
 
 /// Longest glob taken as one, in bytes.

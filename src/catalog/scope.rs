@@ -1,6 +1,6 @@
 //! What the asking session was granted: toolsets, and single tools where given.
 
-use super::pattern::{Patterns, content_hash};
+use super::pattern::{Patterns, content_hash, is_glob};
 
 /// A grant as a host writes it; every list holds names or globs. Absent grants all, an empty list nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -13,6 +13,14 @@ pub struct Grant {
     pub allow: Option<Vec<String>>,
     /// Tools denied.
     pub deny: Vec<String>,
+}
+
+impl Grant {
+    /// Number of its patterns that are globs.
+    pub fn globs(&self) -> usize {
+        let lists = [self.enabled.as_ref(), Some(&self.disabled), self.allow.as_ref(), Some(&self.deny)];
+        lists.into_iter().flatten().flatten().filter(|pattern| is_glob(pattern)).count()
+    }
 }
 
 /// A grant made ready for matching.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::{Definition, Format, Parameters};
 use super::index::Stems;
-use super::json_text::{decode_string, offset_in};
+use super::json_text::{decode_string, depth, offset_in};
 use super::listing::{Block, Line};
 use super::names::{self, Naming};
 use super::render;
@@ -149,13 +149,14 @@ impl Tool {
             let start = offset_in(entry, slice);
             start as u32..(start + slice.len()) as u32
         };
+        let flat = depth(entry) <= MAX_DEPTH;
         Self {
             name: visible.into(),
             tool: own.into(),
             raw: entry.into(),
             description: definition.description.map_or(0..0, range),
-            schema: definition.schema.map_or(0..0, range),
-            format: definition.format,
+            schema: definition.schema.filter(|_| flat).map_or(0..0, range),
+            format: definition.format.filter(|_| flat),
             inline,
             quarters: Default::default(),
             line: OnceLock::new(),
@@ -253,6 +254,47 @@ impl fmt::Debug for Source {
     }
 }
 
+/// Problems of a kind told one by one; of more, only how many there are.
+const MAX_PROBLEMS: usize = 100;
+
+/// Deepest nesting of a definition. Its schema goes out inside of other JSON, and 128 levels is what parsers take.
+const MAX_DEPTH: usize = 100;
+
+/// Problems as they are found, bounded: a list of millions of bad entries must not become millions of messages.
+#[derive(Debug, Default)]
+pub struct Problems {
+    told: Vec<Problem>,
+    /// How many were warnings, and how many refusals.
+    found: [usize; 2],
+}
+
+impl Problems {
+    /// Tells one, while there are few of its kind.
+    pub fn push(&mut self, problem: Problem) {
+        let found = &mut self.found[usize::from(problem.refused)];
+        *found += 1;
+        if *found <= MAX_PROBLEMS {
+            self.told.push(problem);
+        }
+    }
+
+    /// Those told, and one more that counts the others.
+    pub fn finish(mut self) -> Vec<Problem> {
+        let more: usize = self.found.iter().map(|found| found.saturating_sub(MAX_PROBLEMS)).sum();
+        if more > 0 {
+            self.told.push(Problem {
+                index: 0,
+                offset: 0,
+                name: String::new(),
+                refused: false,
+                code: "more-problems",
+                message: format!("{more} more entries of this list are refused or odd: mend those told first"),
+            });
+        }
+        self.told
+    }
+}
+
 /// Something about one entry of a source's tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -307,7 +349,7 @@ impl Source {
         last: Option<&Self>,
     ) -> (Self, Vec<Problem>) {
         let mut known = Known::new(last.filter(|last| last.info.names_as(&info)));
-        let mut problems = Vec::new();
+        let mut problems = Problems::default();
         let mut tools: Vec<Arc<Tool>> = Vec::new();
         let mut gaps = Vec::new();
         let mut seen = FxHashSet::default();
@@ -352,6 +394,12 @@ impl Source {
                 continue;
             }
             match tool.schema() {
+                None if depth(entry) > MAX_DEPTH => {
+                    let message = format!(
+                        "`{name}` is nested deeper than {MAX_DEPTH} levels: its schema is left out, its calls go through unchecked"
+                    );
+                    problem(name, false, "tool-too-deep", message);
+                }
                 None if Definition::read(entry).provider_type().is_some() => {}
                 None => {
                     let message = format!("`{name}` has no parameter schema: its calls go through unchecked");
@@ -365,7 +413,7 @@ impl Source {
             }
             tools.push(tool);
         }
-        (Self { gaps, ..Self::of(info, tools) }, problems)
+        (Self { gaps, ..Self::of(info, tools) }, problems.finish())
     }
 
     /// Puts the last good definition where an entry is refused: that of the same name where the entry tells one, else
@@ -510,6 +558,25 @@ mod tests {
             ]
         );
         assert_eq!(problems[0].offset, 34);
+    }
+
+    #[test]
+    fn millions_of_bad_entries_are_told_in_few_words() {
+        let entries = vec!["1"; 5000];
+        let (source, problems) = read(&entries);
+        assert!(source.tools.is_empty());
+        assert_eq!(problems.len(), MAX_PROBLEMS + 1);
+        assert!(problems[MAX_PROBLEMS].message.starts_with("4900 more"), "{}", problems[MAX_PROBLEMS].message);
+    }
+
+    #[test]
+    fn a_definition_nested_too_deep_loses_its_schema() {
+        let deep = format!(r#"{{"name":"a","inputSchema":{}1{}}}"#, "{\"a\":".repeat(5000), "}".repeat(5000));
+        let (source, problems) = read(&[&deep]);
+        assert_eq!((source.tools[0].schema(), problems[0].code), (None, "tool-too-deep"));
+        let mut out = String::new();
+        render::push_tool(&source.tools[0], Format::Mcp, &mut out);
+        assert!(out.len() < 200, "{out}");
     }
 
     #[test]

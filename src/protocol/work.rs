@@ -173,7 +173,8 @@ pub struct BridgeParams {
     /// The tool that the model used.
     pub name: String,
     /// What it gave, as it gave it.
-    pub arguments: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub arguments: Option<Box<RawValue>>,
     /// What is seen.
     #[serde(default, deserialize_with = "object::optional")]
     pub scope: Option<Scope>,
@@ -288,7 +289,8 @@ pub struct PlannedCall {
     pub name: String,
     /// What it gave.
     #[serde(default)]
-    pub arguments: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub arguments: Option<Box<RawValue>>,
 }
 
 /// Result of `bridge/plan`.

@@ -52,7 +52,16 @@ enum Asked {
 
 impl Asked {
     /// `Err` is the host's mistake: the name is no bridge tool, nor a deferred one in scope (CALL-13).
-    fn read(sight: &Sight, name: &str, given: Option<Value>) -> Result<Self, RpcError> {
+    fn read(sight: &Sight, name: &str, given: Option<Box<RawValue>>) -> Result<Self, RpcError> {
+        let given = match given.map(|given| serde_json::from_str(given.get())).transpose() {
+            Ok(given) => given,
+            // The host passed on what the model wrote: numbers no type holds, half a surrogate, endless nesting.
+            Err(error) if is_callable(sight, name) => {
+                let problem = format!("Nothing was invoked: `arguments` cannot be read ({error}).");
+                return Ok(Self::Call(Err(Problem::new(problem)), None));
+            }
+            Err(_) => None,
+        };
         match name {
             "tool_search" => Ok(Self::Search(given)),
             "tool_describe" => Ok(Self::Describe(given)),
@@ -75,6 +84,11 @@ impl Asked {
             },
         }
     }
+}
+
+/// Whether a name is a bridge tool or a deferred one in scope.
+fn is_callable(sight: &Sight, name: &str) -> bool {
+    matches!(sight.catalog.resolve(name, &sight.view), Named::Bridge | Named::Deferred(_))
 }
 
 /// A call that may be made.
@@ -324,7 +338,7 @@ pub async fn plan(call: Call<Session>, params: PlanParams) -> Result<PlanResult,
 }
 
 /// PLAN-1: whether a call of the model may run beside others.
-fn access(sight: &Sight, name: &str, given: Option<Value>) -> Access {
+fn access(sight: &Sight, name: &str, given: Option<Box<RawValue>>) -> Access {
     let parallel = |id: ToolId| {
         if sight.catalog.source_of(id).info.parallel { Access::Parallel } else { Access::Alone }
     };

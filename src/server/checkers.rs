@@ -1,22 +1,27 @@
 //! Compiled schemas, kept by their text: compiling takes milliseconds, checking microseconds.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 
 use crate::call::Checker;
 
-/// Schemas kept; past that all are dropped and compiled anew as they are asked for.
-const KEPT: usize = 4096;
+/// Bytes of schemas kept; past that all are dropped and compiled anew as they are asked for. Compiled, a schema takes
+/// some forty times its text.
+const KEPT: usize = 2 << 20;
 
 /// See the module.
 #[derive(Default)]
-pub struct Checkers(DashMap<Box<str>, Arc<Checker>>);
+pub struct Checkers {
+    kept: DashMap<Box<str>, Arc<Checker>>,
+    bytes: AtomicUsize,
+}
 
 impl Checkers {
     /// The checker of a schema.
     pub async fn of(&self, schema: &str) -> Arc<Checker> {
-        if let Some(kept) = self.0.get(schema) {
+        if let Some(kept) = self.kept.get(schema) {
             return kept.clone();
         }
         let text: Box<str> = schema.into();
@@ -26,10 +31,13 @@ impl Checkers {
         });
         match compiled.await {
             Ok((text, checker)) => {
-                if self.0.len() >= KEPT {
-                    self.0.clear();
+                // Two may keep at once; the count then is a little off, which a bound may be.
+                let bytes = text.len();
+                if self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > KEPT {
+                    self.kept.clear();
+                    self.bytes.store(bytes, Ordering::Relaxed);
                 }
-                self.0.insert(text, checker.clone());
+                self.kept.insert(text, checker.clone());
                 checker
             }
             // The runtime is going down: nobody will see the answer.

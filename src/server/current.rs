@@ -112,6 +112,7 @@ impl Session {
             Some(before) if before.current.snapshot.revision > snapshot.revision => before.current.snapshot.clone(),
             _ => snapshot,
         };
+        let from_files = before.as_ref().is_none_or(|before| !Arc::ptr_eq(&before.current.snapshot, &snapshot));
         let (registrations, mut sources) = {
             let registrations = self.registrations();
             (registrations.revision, registrations.sources.values().cloned().collect::<Vec<_>>())
@@ -136,9 +137,12 @@ impl Session {
         let (made, changes) = if tools < LARGE { make() } else { off_thread(make).await? };
         let current = made.current.clone();
         self.apply(&current.config.settings, opened);
-        let ready = current.catalog.clone();
-        // So that the first search need not: whoever is first makes it, the other waits.
-        tokio::task::spawn_blocking(move || ready.prepare_search(&ready.view(&Scope::all())));
+        if from_files {
+            let ready = current.catalog.clone();
+            // So that the first search need not: whoever is first makes it, the other waits. A host that registers one
+            // source after the other is not followed with an index for each.
+            tokio::task::spawn_blocking(move || ready.prepare_search(&ready.view(&Scope::all())));
+        }
 
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock: no answer from the new catalog is to come before the news of it. What `initialize` makes is
@@ -232,9 +236,17 @@ pub fn rejected(problems: &[Problem]) -> Vec<Rejected> {
     problems.iter().map(|problem| Rejected { name: problem.name.clone(), reason: problem.message.clone() }).collect()
 }
 
+/// Globs of one scope: they become one automaton, while whoever sent it waits.
+const MAX_GLOBS: usize = 256;
+
 /// A scope of the wire, made ready.
 pub fn scope(scope: Option<work::Scope>) -> Result<Scope, RpcError> {
-    let scope = Scope::new(scope.unwrap_or_default().grant());
+    let grant = scope.unwrap_or_default().grant();
+    if grant.globs() > MAX_GLOBS {
+        let message = format!("a scope has at most {MAX_GLOBS} globs: name the tools, or use fewer and wider ones");
+        return Err(RpcError::invalid_params("/scope", message));
+    }
+    let scope = Scope::new(grant);
     match scope.invalid().first() {
         None => Ok(scope),
         Some(at) => {

@@ -49,6 +49,9 @@ pub fn table() -> Table<Session> {
 }
 
 async fn shutdown(call: Call<Session>, _: NoParams) -> Result<(), RpcError> {
+    // A host may have sent all it has to say in one go.
+    call.session.opened().await?;
+    call.ticket.before.done().await;
     call.session.shut_down();
     Ok(())
 }
