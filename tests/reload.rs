@@ -5,6 +5,7 @@
 mod host;
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
@@ -76,14 +77,17 @@ fn every_way_of_writing_a_file_is_noticed_again_and_again() {
     ];
     for (label, write) in ways {
         let files = Files::new();
-        files.write(REGISTRY, tools(&["a"]));
+        files.write(REGISTRY, tools(&["a", "x"]));
         let mut sidecar = files.sidecar();
         assert_eq!(sidecar.request("status", json!({}))["watching"]["mode"], "native");
-        for (names, expected) in [(["b"], "+b -a"), (["c"], "+c -b"), (["d"], "+d -c"), (["e"], "+e -d")] {
-            write(&files, &names);
+        for (name, expected) in [("b", "+b -a -x"), ("c", "+c -b -x"), ("d", "+d -c -x")] {
+            write(&files, &[name]);
             assert_eq!(change(&mut sidecar), expected, "{label}");
+            // Through all links, to the file itself.
+            fs::write(files.at(REGISTRY), tools(&[name, "x"]).to_string()).unwrap();
+            assert_eq!(change(&mut sidecar), "+x", "{label}, then in place");
         }
-        assert_eq!(sidecar.tools(), ["e"], "{label}");
+        assert_eq!(sidecar.tools(), ["d", "x"], "{label}");
     }
 }
 
@@ -180,6 +184,39 @@ fn a_broken_file_keeps_its_last_good_content_until_it_is_mended() {
         let cleared = sidecar.note(FINDINGS);
         assert_eq!(cleared["diagnostics"], json!([]), "{label}");
         assert_eq!(change(&mut sidecar), "+c -b", "{label}");
+    }
+}
+
+#[test]
+fn a_file_that_is_being_written_is_neither_served_nor_told_half() {
+    let text = |name: &str| tools(&[name, "other"]).to_string();
+    let files = Files::new();
+    let path = files.write(REGISTRY, text("t"));
+    let mut sidecar = files.sidecar();
+    let mut before = "t".to_owned();
+    for round in 0..10 {
+        let name = format!("t{round}");
+        let text = text(&name);
+        let (first, second) = text.as_bytes().split_at(text.len() / 2);
+        let start = Instant::now();
+        let mut file = fs::File::create(&path).unwrap();
+        file.write_all(first).unwrap();
+        let written = fs::metadata(&path).unwrap().accessed().unwrap();
+        let listing = sidecar.send("registry/list", json!({ "tools": true }));
+        // The half is read, which shows where the file system notes it.
+        while fs::metadata(&path).unwrap().accessed().unwrap() == written && start.elapsed() < Duration::from_millis(50)
+        {
+        }
+        file.write_all(second).unwrap();
+        let was_short = start.elapsed() < Duration::from_millis(90);
+        let listed = sidecar.answer(listing)["sources"][0]["tools"].take();
+        let listed: Vec<_> = listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert!(listed == [&*before, "other"] || listed == [&*name, "other"], "{listed:?}");
+        assert_eq!(sidecar.tools(), ["other", &*name]);
+        // On a machine that stood still in between the file was left half for long enough to be told.
+        let told = sidecar.notes(FINDINGS);
+        assert!(told.is_empty() || !was_short, "{told:?}");
+        before = name;
     }
 }
 

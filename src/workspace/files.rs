@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::regular::{self, Content, Unread};
 use super::settle::SETTLE;
@@ -24,9 +24,20 @@ pub struct Files<T> {
     /// Bytes of the largest file that is read.
     limit: u64,
     kept: BTreeMap<PathBuf, Kept<T>>,
-    /// Contents that are bad, and may be torn.
-    doubted: BTreeMap<PathBuf, u64>,
+    /// Files that are not as they should be, which may be so for a moment only.
+    doubted: BTreeMap<PathBuf, Doubt>,
 }
+
+/// What was last seen of a file that is not as it should be.
+struct Doubt {
+    /// Hash of its content, 0 where there was no file.
+    content: u64,
+    /// Since when it is not.
+    since: Instant,
+}
+
+/// How long a file that is never left alone may be served as it last was before somebody is told.
+const LONGEST_DOUBT: Duration = Duration::from_secs(2);
 
 struct Kept<T> {
     stamp: Option<Stamp>,
@@ -70,12 +81,14 @@ impl<T> Files<T> {
     }
 
     /// Makes the kept files those at `paths`, reading what changed. `named` are files that a person named, whose
-    /// absence is a problem. Without `patience` what seems torn is taken as it is.
+    /// absence is a problem. Without `patience` what seems torn is taken as it is, unless there is something good to serve
+    /// in its place.
     pub fn refresh(&mut self, paths: &[PathBuf], named: &[PathBuf], patience: bool) -> Look {
-        let before = self.kept.len();
-        self.kept.retain(|path, _| paths.contains(path));
-        self.doubted.retain(|path, _| paths.contains(path));
-        let mut all = Look::changed(self.kept.len() != before);
+        let mut all = Look::SAME;
+        let unlisted: Vec<PathBuf> = self.kept.keys().filter(|path| !paths.contains(path)).cloned().collect();
+        for path in unlisted {
+            all |= self.miss(&path, patience);
+        }
         for path in paths {
             all |= self.look(path, named.contains(path), patience);
         }
@@ -93,14 +106,24 @@ impl<T> Files<T> {
         let read = SystemTime::now();
         match regular::read(path, self.limit) {
             Ok(content) => self.take(path, content, read, patience),
-            Err(Unread::Missing) if !named => Look::changed(self.kept.remove(path).is_some()),
-            Err(unread) => {
-                if matches!(unread, Unread::Missing) {
-                    self.kept.remove(path);
-                }
-                self.fail(path, stamp, read, 0, unread.diagnostic(path))
-            }
+            Err(Unread::Missing) => match self.miss(path, patience) {
+                Look::TORN => Look::TORN,
+                _ if named => self.fail(path, None, read, 0, Unread::Missing.diagnostic(path)),
+                look => look,
+            },
+            Err(unread) => self.fail(path, stamp, read, 0, unread.diagnostic(path)),
         }
+    }
+
+    /// There is no such file. One that there was is looked for once more: who saves by removing the old one and writing a
+    /// new one leaves a moment in between.
+    fn miss(&mut self, path: &Path, patience: bool) -> Look {
+        let is_new = self.doubted.remove(path).is_none_or(|doubt| doubt.content != 0);
+        if patience && is_new && self.get(path).is_some() {
+            self.doubted.insert(path.to_owned(), Doubt { content: 0, since: Instant::now() });
+            return Look::TORN;
+        }
+        Look::changed(self.kept.remove(path).is_some())
     }
 
     fn take(
@@ -124,12 +147,15 @@ impl<T> Files<T> {
         }
         let last = self.kept.get(path).and_then(|kept| kept.good.as_ref());
         let parsed = (self.parse)(path, &bytes, last);
-        if patience && !parsed.as_ref().is_ok_and(self.is_sound) {
+        if !parsed.as_ref().is_ok_and(self.is_sound) {
             // By the time now, since the file may have changed after `read`. And twice, since its age may be wrong: ext4
             // empties a file before it moves the stamp.
             let is_young = stamp.age(SystemTime::now()).is_some_and(|age| age < 2 * SETTLE);
-            let is_new = self.doubted.insert(path.to_owned(), content) != Some(content);
-            if is_young || is_new {
+            let before = self.doubted.remove(path);
+            let is_new = before.as_ref().is_none_or(|doubt| doubt.content != content);
+            let since = before.map_or_else(Instant::now, |doubt| doubt.since);
+            if (is_young || is_new) && (patience || last.is_some() && since.elapsed() < LONGEST_DOUBT) {
+                self.doubted.insert(path.to_owned(), Doubt { content, since });
                 return Look::TORN;
             }
         }
@@ -226,7 +252,10 @@ mod tests {
             assert_eq!(refresh(None, true), told, "seen twice");
             assert_eq!(refresh(None, true).0, Look::SAME);
             assert_eq!(refresh(Some("better"), true), (Look::CHANGED, "better".to_owned(), 0));
-            assert_eq!(refresh(Some(torn), false).0, Look::CHANGED, "without patience");
+            assert_eq!(refresh(Some(torn), false), (Look::TORN, "better".to_owned(), 0), "there is something to serve");
+            let mut cold = self::files();
+            assert_eq!(cold.refresh(std::slice::from_ref(&path), &[], true), Look::TORN);
+            assert_eq!(cold.refresh(std::slice::from_ref(&path), &[], false), Look::CHANGED, "there is nothing");
         }
     }
 
@@ -243,6 +272,8 @@ mod tests {
         assert_eq!(files.get(&path).map(String::as_str), Some("good"));
         assert_eq!(files.problems().map(|problem| problem.code).collect::<Vec<_>>(), ["file-too-large"]);
         std::fs::remove_file(&path).unwrap();
+        assert_eq!(files.refresh(&[], &[], true), Look::TORN, "somebody may be about to write it anew");
+        assert_eq!(files.get(&path).map(String::as_str), Some("good"));
         assert_eq!(files.refresh(paths, &[], true), Look::CHANGED);
         assert!(files.get(&path).is_none() && files.problems().next().is_none() && !files.degraded());
         assert_eq!(files.refresh(paths, paths, true), Look::CHANGED, "one that a person named is missed");

@@ -69,8 +69,8 @@ const MAX_CONFIG: u64 = 8 << 20;
 /// Bytes of the largest registry that is read: room for some 300,000 tools.
 const MAX_REGISTRY: u64 = 256 << 20;
 
-/// Looks at a file that seems torn before it is taken as it is, and the time between two. Together they are longer than
-/// twice the settle time, after which only a file that is being written without a pause still seems torn.
+/// Looks at a file that seems torn, and the time between two. Together they are longer than twice the settle time, after
+/// which only a file that is written without a pause still seems so; the event of its last change brings the next look.
 const LOOKS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(25);
 
@@ -106,7 +106,7 @@ impl Workspace {
                 look |= files.refresh(paths, &self.places.registry, patience);
             }
             changed |= look.changed;
-            if !look.torn {
+            if !look.torn || !patience {
                 break (configs, registries);
             }
             std::thread::sleep(PAUSE);
