@@ -241,7 +241,7 @@ impl Play<'_> {
         self.page.paragraph("  etag    ", Style::Plain, &etags);
         for notification in &self.host.notifications {
             let params = notification.params.as_ref().map_or("", |params| params.get());
-            let text = format!("{} {}", notification.method, printable::json_line(params));
+            let text = format!("{} {}", notification.method, counted(params));
             self.page.paragraph("  told    ", Style::Plain, &text);
         }
         Ok(())
@@ -250,6 +250,17 @@ impl Play<'_> {
     fn assemble_if(&mut self, etag: &str) -> Result<Assembled, Failure> {
         read(&self.host.request("assemble", json!({ "contextLength": CONTEXT, "ifEtag": etag }))?)
     }
+}
+
+/// JSON on one line, with the number of items in place of each list of them.
+fn counted(json: &str) -> String {
+    let mut value: Value = serde_json::from_str(json).unwrap_or_default();
+    for member in value.as_object_mut().into_iter().flat_map(|members| members.values_mut()) {
+        if let Value::Array(items) = member {
+            *member = items.len().into();
+        }
+    }
+    spaced(&value)
 }
 
 /// JSON on one line that can be wrapped.
