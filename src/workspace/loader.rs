@@ -260,3 +260,53 @@ impl Looker {
         self.settling.due().into_iter().chain(poll).min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of the sources once there are so many.
+    async fn sources(news: &mut News, count: usize) -> Vec<String> {
+        let enough = |snapshot: &Option<Arc<Snapshot>>| snapshot.as_ref().is_some_and(|it| it.sources.len() == count);
+        let waiting = tokio::time::timeout(Duration::from_secs(30), news.wait_for(enough));
+        let snapshot = waiting.await.expect("news in time").expect("a living loader").clone();
+        snapshot.iter().flat_map(|snapshot| &snapshot.sources).map(|source| source.info.name.clone()).collect()
+    }
+
+    #[tokio::test]
+    async fn all_who_subscribed_learn_what_is_new_and_of_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { registry: vec![folder.path().join("tools")], ..Places::default() };
+        let loader = Loader::start(places).unwrap();
+        let (mut one, mut two) = (loader.subscribe(), loader.subscribe());
+        let first = loader.fresh().await.unwrap();
+        assert_eq!(first.sources.len(), 0);
+        std::fs::create_dir(folder.path().join("tools")).unwrap();
+        for (count, names) in [(1, vec!["a"]), (2, vec!["a", "b"])] {
+            std::fs::write(folder.path().join(format!("tools/{}.json", names[count - 1])), "[]").unwrap();
+            assert_eq!(sources(&mut one, count).await, names);
+            assert_eq!(sources(&mut two, count).await, names);
+        }
+        let again = loader.fresh().await.unwrap();
+        assert!(Arc::ptr_eq(&again, one.borrow().as_ref().unwrap()), "nothing new is no news");
+        drop(loader);
+        let end = tokio::time::timeout(Duration::from_secs(30), one.wait_for(|_| false));
+        assert!(end.await.expect("the end in time").is_err());
+    }
+
+    #[tokio::test]
+    async fn files_are_polled_as_long_as_anybody_asks_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { workspace: Some(folder.path().to_owned()), ..Places::default() };
+        let loader = Loader::start(places).unwrap();
+        loader.fresh().await;
+        loader.fresh().await;
+        assert_eq!(loader.mode(), Mode::Native);
+        let (one, two) = (loader.poll(), loader.poll());
+        drop(one);
+        assert!(matches!(loader.mode(), Mode::Poll(_)));
+        drop(two);
+        loader.fresh().await;
+        assert_eq!(loader.mode(), Mode::Native);
+    }
+}

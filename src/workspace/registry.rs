@@ -290,3 +290,80 @@ impl<'a> Entry<'a> {
         entry
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, last: Option<&Registry>) -> Result<Registry, Diagnostic> {
+        reread("f.json", "f", text.as_bytes(), Origin::User, last)
+    }
+
+    /// Sources with their kinds and tools; `+` marks a source that is the very same as before.
+    fn after(before: &str, now: &str) -> (String, Vec<&'static str>) {
+        let last = parse(before, None).unwrap();
+        let registry = match parse(now, Some(&last)) {
+            Ok(registry) => registry,
+            Err(diagnostic) => return ("as before".to_owned(), vec![diagnostic.code]),
+        };
+        let shown = registry.sources.iter().map(|source| {
+            let same = if last.sources.iter().any(|other| Arc::ptr_eq(source, other)) { "+" } else { "" };
+            let tools: Vec<&str> = source.tools.iter().map(|tool| &*tool.tool).collect();
+            format!("{}{same}:{}:{}", source.info.name, source.info.kind.as_str(), tools.join(","))
+        });
+        (shown.collect::<Vec<_>>().join(" "), registry.diagnostics.iter().map(|diagnostic| diagnostic.code).collect())
+    }
+
+    #[test]
+    fn what_is_bad_is_served_as_it_was_and_the_rest_as_it_is() {
+        let source = |name: &str, kind: &str, tools: &[&str]| {
+            let tool = |name: &&str| format!(r#"{{"name":"{name}","inputSchema":{{}}}}"#);
+            let tools: Vec<String> = tools.iter().map(tool).collect();
+            format!(r#"{{"name":{name},"kind":{kind},"tools":[{}]}}"#, tools.join(", "))
+        };
+        let (a, b) = (source(r#""a""#, r#""mcp""#, &["x", "y"]), source(r#""b""#, r#""plugin""#, &["z"]));
+        let file = |sources: &[&str]| format!(r#"{{"sources":[{}]}}"#, sources.join(","));
+        let before = file(&[&a, &b]);
+        for (label, now, expected, codes) in [
+            ("the same in another order", file(&[&b, &a]), "b+:plugin:z a+:mcp:x,y", vec![]),
+            ("another tool", file(&[&source(r#""a""#, r#""mcp""#, &["x"]), &b]), "a:mcp:x b+:plugin:z", vec![]),
+            (
+                "no name",
+                file(&[&a, &source("7", r#""plugin""#, &["w"])]),
+                "a+:mcp:x,y b+:plugin:z",
+                vec!["source-unnamed"],
+            ),
+            (
+                "no name, of a source that is served",
+                file(&[&b, &source("7", "1", &[])]),
+                "b+:plugin:z",
+                vec!["source-unnamed"],
+            ),
+            ("no list", file(&[&a, r#"{"name":"b","tools":3}"#]), "a+:mcp:x,y b+:plugin:z", vec!["registry-shape"]),
+            (
+                "no kind that is known",
+                file(&[&source(r#""a""#, r#""mpc""#, &["x"]), &source(r#""c""#, "1", &["w"])]),
+                "a:mcp:x c:unknown:w",
+                vec!["source-kind", "source-kind"],
+            ),
+            ("a source that is gone", file(&[&b]), "b+:plugin:z", vec![]),
+            ("no registry", "7".to_owned(), "as before", vec!["registry-shape"]),
+            ("no sources", r#"{"sources":{}}"#.to_owned(), "as before", vec!["registry-shape"]),
+            ("no tools", r#"{"tools":{}}"#.to_owned(), "as before", vec!["registry-shape"]),
+            ("half of it", before[..30].to_owned(), "as before", vec!["json-syntax"]),
+        ] {
+            assert_eq!(after(&before, &now), (expected.to_owned(), codes), "{label}");
+        }
+    }
+
+    #[test]
+    fn a_bad_tool_is_told_where_it_is() {
+        let last = parse(r#"[{"name":"x","inputSchema":{}}]"#, None).unwrap();
+        let registry = parse("[\n  {\"name\":null}]", Some(&last)).unwrap();
+        assert_eq!(registry.sources[0].tools.len(), 1);
+        let told = &registry.diagnostics[0];
+        assert_eq!((told.line, told.column, &*told.pointer, told.code), (2, 3, "/0", "tool-unnamed"));
+        assert!(told.message.ends_with("until then its last good definition is served"), "{}", told.message);
+        assert!(!registry.is_sound() && last.is_sound());
+    }
+}
