@@ -10,6 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -428,6 +430,42 @@ fn a_host_that_never_reads_is_dropped_and_costs_the_others_nothing() {
 }
 
 #[test]
+fn a_flood_of_requests_does_not_stand_before_another_hosts() {
+    /// What one connection may have in flight.
+    const CAP: usize = 16_384;
+    let site = Site::new();
+    let (mut flood, mut other) = (site.ready(&[]), site.ready(&[]));
+    let tools: Vec<Value> =
+        (0..1500).map(|n| tool(&format!("t{n}"), &format!("Does this thing at length {n}"))).collect();
+    [&mut flood, &mut other].into_iter().for_each(|host| host.register("big", json!(tools)));
+    let call = |id: usize| {
+        // Enough to do that requests are read faster than they are answered.
+        let queries: Vec<String> = (0..5).map(|n| format!("does this thing at length {}", id + n)).collect();
+        let params = json!({ "name": "tool_search", "arguments": { "queries": queries } });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "bridge/call", "params": params })
+    };
+    let enough = Arc::new(AtomicBool::new(false));
+    let (mut stdin, stop) = (flood.stdin.take().unwrap(), enough.clone());
+    let writer = thread::spawn(move || {
+        let mut ids = 1000..;
+        while !stop.load(Ordering::Relaxed) {
+            let requests: String = ids.by_ref().take(500).map(|id| format!("{}\n", call(id))).collect();
+            stdin.write_all(requests.as_bytes()).unwrap();
+        }
+    });
+    while flood.receive()["error"]["code"] != -32041 {}
+    flood.messages.try_iter().for_each(drop);
+    for id in 1000..1003 {
+        other.send(call(id));
+        assert!(other.answer_to(&json!(id))["result"].is_object());
+    }
+    let answered = flood.messages.try_iter().filter(|line| line.contains("\"result\"")).count();
+    enough.store(true, Ordering::Relaxed);
+    assert!(answered < CAP, "three requests waited for {answered} of the other host's");
+    writer.join().unwrap();
+}
+
+#[test]
 fn exit_codes_are_those_of_a_sidecar_of_its_own() {
     let site = Site::new();
     for (label, messages, code) in [
@@ -823,6 +861,16 @@ fn a_websocket_serves_as_a_pipe_does() {
     for socket in [&mut one, &mut other] {
         assert!(ask(socket, INITIALIZE)["result"].is_object());
     }
+    let mut small = open();
+    let settings = json!({ "max_message_bytes": 1024 });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "settings": settings } });
+    assert!(ask(&mut small, &initialize.to_string())["result"].is_object());
+    let long = json!({ "jsonrpc": "2.0", "id": 8, "method": "x".repeat(2000) }).to_string();
+    let answer = ask(&mut small, &long);
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(8), &json!(-32040)), "and it goes on:");
+    assert_eq!(ask(&mut small, r#"{"jsonrpc":"2.0","id":9,"method":"shutdown"}"#)["id"], 9);
+    drop(small);
+    while ask(&mut one, r#"{"jsonrpc":"2.0","id":2,"method":"status"}"#)["result"]["connections"] != 2 {}
     let status = ask(&mut one, r#"{"jsonrpc":"2.0","id":2,"method":"status"}"#);
     assert_eq!((&status["result"]["connections"], &status["result"]["pid"]), (&json!(2), &json!(listening.child.id())));
     // Several lines, an empty message, no JSON, and a batch: each message for itself.

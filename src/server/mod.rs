@@ -17,10 +17,12 @@ mod registry;
 pub mod session;
 
 use std::io;
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
 
-use tokio::runtime::{self, Handle, Runtime};
+use tokio::runtime;
 
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::NoParams;
@@ -56,13 +58,13 @@ async fn shutdown(call: Call<Session>, _: NoParams) -> Result<(), RpcError> {
     Ok(())
 }
 
+/// Threads that a connection's requests run on, at most; as many again compute what takes long.
+const MAX_THREADS: usize = 4;
+
 /// A process that serves connections, each with a session of its own.
 pub struct Server {
     table: Arc<Table<Session>>,
     process: Arc<Process>,
-    /// There until it is dropped.
-    runtime: Option<Runtime>,
-    requests: Handle,
 }
 
 /// How a connection ended.
@@ -76,30 +78,34 @@ pub struct Ended {
 
 impl Server {
     /// One without connections.
-    ///
-    /// # Errors
-    /// Where the system gives no thread.
-    pub fn new(options: Options) -> io::Result<Self> {
-        let runtime = runtime::Builder::new_multi_thread().enable_time().thread_name("toolscout-work").build()?;
-        let requests = runtime.handle().clone();
-        Ok(Self {
-            table: Arc::new(table()),
-            process: Arc::new(Process::new(options)),
-            runtime: Some(runtime),
-            requests,
-        })
+    pub fn new(options: Options) -> Self {
+        Self { table: Arc::new(table()), process: Arc::new(Process::new(options)) }
     }
 
     /// Serves one connection until it ends, blocking the caller.
     ///
+    /// Its requests run on threads of its own. On shared ones another connection's requests would wait behind up to
+    /// 16,384 of this one's; so the system's scheduler deals the processor out among connections.
+    ///
     /// # Errors
     /// Where the system gives no thread.
     pub fn serve(&self, read: impl io::Read + Send + 'static, sink: Sink) -> io::Result<Ended> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+        let mut runtime = runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(threads).max_blocking_threads(threads).thread_name("toolscout-work");
+        let runtime = runtime.enable_time().build()?;
         let session = Arc::new(Session::new(self.process.clone()));
         let limits = Limits { max_message_bytes: session.max_message_bytes.clone(), ..Limits::default() };
-        let connection =
-            Connection { table: self.table.clone(), session: session.clone(), limits, runtime: self.requests.clone() };
-        let end = connection.run(read, sink)?;
+        let connection = Connection {
+            table: self.table.clone(),
+            session: session.clone(),
+            limits,
+            runtime: runtime.handle().clone(),
+        };
+        let end = connection.run(read, sink);
+        // What still runs has nobody to answer to.
+        runtime.shutdown_background();
+        let end = end?;
         let well = match end {
             End::Exit => session.is_shut_down(),
             End::Eof | End::Closed => true,
@@ -109,20 +115,11 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // What still runs has nobody to answer to.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
 /// Serves one host over standard input and output until either ends.
 ///
 /// # Errors
 /// Where the system gives no thread.
 pub fn serve_stdio(options: Options, read: impl io::Read + Send + 'static, sink: Sink) -> io::Result<ExitCode> {
-    let ended = Server::new(options)?.serve(read, sink)?;
+    let ended = Server::new(options).serve(read, sink)?;
     Ok(if ended.well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -38,7 +38,7 @@ pub fn serve(options: Options, shared: &Shared, stdin: File, stdout: OwnedFd, id
         return Err(io::Error::other("this process was not given the socket of its endpoint"));
     }
     let daemon = Arc::new(Daemon {
-        server: Server::new(options)?,
+        server: Server::new(options),
         presence: Presence::default(),
         workspace: shared.workspace.as_ref().map(|folder| folder.display().to_string()),
         started: Instant::now(),

@@ -35,7 +35,7 @@ pub fn listen(options: Options, path: &Path, idle: Option<Duration>) -> io::Resu
         return Err(io::Error::new(io::ErrorKind::AddrInUse, problem));
     };
     let listener = lock.bind(&path)?;
-    let server = Server::new(options)?;
+    let server = Server::new(options);
     let presence = Arc::new(Presence::default());
     let counting = presence.clone();
     accept(listener, move |stream| {

@@ -47,7 +47,7 @@ pub fn listen(options: Options, address: SocketAddr, origins: Vec<String>, idle:
     let gate = Gate::new(origins)?;
     let ready = json!({ "url": format!("ws://{address}"), "token": gate.token() });
     let presence = Arc::new(Presence::default());
-    let host = Arc::new(Host { server: Server::new(options)?, presence: presence.clone(), gate });
+    let host = Arc::new(Host { server: Server::new(options), presence: presence.clone(), gate });
     let accepting = move || {
         loop {
             let taken = listener.accept().and_then(|(stream, _)| {
