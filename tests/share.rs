@@ -615,6 +615,20 @@ fn a_folder_that_others_may_enter_is_refused() {
 }
 
 #[test]
+fn without_a_runtime_folder_the_temporary_one_serves() {
+    let site = Site::new();
+    let mut command = site.command(&["serve", "--shared", "--idle-exit", "0"]);
+    let mut host = Host::start(command.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", "."));
+    host.initialize(json!({}));
+    let daemon = watch(host.pid());
+    let folder = site.path(&format!("workspace/toolscout-{}", rustix::process::geteuid().as_raw()));
+    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+    assert_eq!(host.close(), (Some(0), String::new()));
+    daemon.wait();
+}
+
+#[test]
 fn files_are_the_users_alone() {
     let site = Site::new();
     let _host = site.ready(&[]);

@@ -22,8 +22,9 @@ use crate::share::{self, RuntimeHome, Shared};
 /// How long a shared sidecar stays without a connection, in seconds.
 const IDLE_SECONDS: u32 = 60;
 
-/// Variables that a daemon is started with: where folders are, and how much is logged.
-const DAEMON_VARIABLES: [&str; 5] = ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "TMPDIR", "TOOLSCOUT_LOG"];
+/// Variables that a daemon is started with, beside the folder of temporary files: where folders are, and how much is
+/// logged.
+const DAEMON_VARIABLES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "TOOLSCOUT_LOG"];
 
 const RUNNING: [Column; 5] = [
     Column::number("PID"),
@@ -34,7 +35,12 @@ const RUNNING: [Column; 5] = [
 ];
 
 fn runtime() -> RuntimeHome {
-    RuntimeHome { runtime: std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), temporary: std::env::temp_dir() }
+    let temporary = std::env::temp_dir();
+    RuntimeHome {
+        runtime: std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from),
+        // The daemon has another working directory.
+        temporary: std::path::absolute(&temporary).unwrap_or(temporary),
+    }
 }
 
 fn shared(common: &Common, args: &Serve, workspace: Option<&Path>) -> Shared {
@@ -42,13 +48,15 @@ fn shared(common: &Common, args: &Serve, workspace: Option<&Path>) -> Shared {
     let idle = args.idle_exit.unwrap_or(IDLE_SECONDS);
     arguments.extend(["serve", "--daemon"].map(OsString::from));
     arguments.push(format!("--idle-exit={idle}").into());
-    let environment = DAEMON_VARIABLES.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    let runtime = runtime();
+    let variables = DAEMON_VARIABLES.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    let temporary = (OsString::from("TMPDIR"), runtime.temporary.clone().into_os_string());
     Shared {
-        runtime: runtime(),
+        environment: variables.chain([temporary]).collect(),
+        runtime,
         user: common.options().places.user,
         workspace: workspace.map(Path::to_owned),
         arguments,
-        environment: environment.collect(),
     }
 }
 

@@ -11,11 +11,10 @@
 //!   the host registered is gone with the old one, and a request in flight may have had effects. A host that starts the
 //!   next relay gets a fresh daemon.
 //! - The host's bytes are passed on as they are, in the host's framing, but for the first `initialize`: to that the
-//!   relay adds
-//!   its working directory and the whole of its environment where the host named none. Which variables configuration
-//!   names only the daemon knows, which reads it; the socket is the user's own (mode 0600, folder 0700, peer checked),
-//!   and so is every process on it, which could read the same in `/proc`. It is never logged. The daemon looks at
-//!   neither its own environment nor its own working directory to answer a request.
+//!   relay adds its working directory and the whole of its environment where the host named none. Which variables
+//!   configuration names only the daemon knows, which reads it; the socket is the user's own (mode 0600, folder 0700,
+//!   peer checked), and so is every process on it, which could read the same in `/proc`. It is never logged. The daemon
+//!   looks at neither its own environment nor its own working directory to answer a request.
 //!
 //! It does not say what a connection may do: that is the session's, and sessions know nothing of each other.
 
