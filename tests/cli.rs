@@ -127,7 +127,7 @@ fn exit_codes_are_exact() {
             1,
             "toolscout: ",
         ),
-        ("a missing file is said", &["--registry", "nope.json", "search", "issue"], 0, "toolscout: 1 error in config"),
+        ("a missing file fails", &["--registry", "nope.json", "search", "issue"], 1, "toolscout: there is no "),
         ("and fails a check", &["--registry", "nope.json", "check"], 1, ""),
         ("no query", &["search"], 2, "error: "),
         ("an unknown flag", &["search", "x", "--frobnicate"], 2, "error: "),
@@ -337,4 +337,31 @@ fn there_are_completions_for_every_shell() {
 fn without_a_command_a_host_is_served() {
     let ran = User::new().run(&[]);
     assert_eq!((ran.code, &*ran.out, &*ran.err), (0, "", ""));
+}
+
+#[test]
+fn a_file_that_was_named_and_is_not_there_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in [&["search", "x"][..], &["assemble"], &["explain", "x"], &["check"]] {
+        for flag in ["--registry", "--config"] {
+            let out = std::process::Command::new(env!("CARGO_BIN_EXE_toolscout"))
+                .args(command)
+                .arg(flag)
+                .arg(folder.path().join("missing.json"))
+                .env("XDG_CONFIG_HOME", folder.path())
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            assert_eq!(out.status.code(), Some(1), "{command:?} {flag}");
+            let said = [out.stdout, out.stderr].concat();
+            assert!(String::from_utf8_lossy(&said).contains("missing.json"), "{command:?} {flag}");
+        }
+    }
+}
+
+#[test]
+fn what_was_typed_wrong_is_repeated_without_its_control_characters() {
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_toolscout")).arg("\u{1b}[35mfoo").output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(!out.stderr.contains(&0x1b));
 }

@@ -43,7 +43,15 @@ use terminal::Terminal;
 
 /// Runs the program. Exit codes: 0 done, 1 the work failed, 2 wrong usage.
 pub fn main() -> ExitCode {
-    let Cli { common, command } = Cli::parse();
+    let Cli { common, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            // It repeats what was typed or pasted, which may hold a terminal's control characters.
+            error.render().to_string().lines().for_each(|line| eprintln!("{}", printable::visible(line)));
+            return ExitCode::from(2);
+        }
+    };
     let command = command.unwrap_or(Command::Serve(Serve::default()));
     if let Command::Serve(args) = &command {
         if args.idle_exit.is_some() && !args.is_for_many() {

@@ -64,8 +64,13 @@ impl Sidecar {
     /// The report with a note where configuration or registries have errors, which may be why something is not found.
     ///
     /// # Errors
-    /// An answer that cannot be read.
+    /// An answer that cannot be read, or a file on the command line that is not there.
     pub fn noting_errors(&self, report: Report) -> Result<Report, Failure> {
+        let places = &self.options.places;
+        if let Some(missing) = places.registry.iter().chain(&places.config).find(|path| !path.exists()) {
+            let missing = missing.display();
+            return Err(Failure::Other(format!("there is no {missing}; create it or take it off the command line")));
+        }
         let errors = read::<Initialized>(&self.opened)?.errors();
         if errors == 0 {
             return Ok(report);
