@@ -15,7 +15,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use serde_json::{Map, Value, json};
 
 use super::errors::code;
-use super::{VERSION, host, lifecycle, registry, work};
+use super::{VERSION, changes, host, lifecycle, registry, work};
 use crate::catalog::explain::Explanation;
 
 /// Where named types stand, for a reference to one of them.
@@ -168,6 +168,11 @@ impl Contract {
             to,
             "diagnostics/publish",
             "What is wrong with one file, in place of what was said of it before; an empty list clears.",
+        );
+        self.notification::<changes::DidChangeParams>(
+            to,
+            "catalog/didChange",
+            "Files changed, and with them what the connection sees; once for a burst of changes.",
         );
         self.notification::<lifecycle::ProgressParams>(
             to,
