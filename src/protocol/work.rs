@@ -427,18 +427,3 @@ pub struct Probe {
     /// Microseconds it took.
     pub micros: u64,
 }
-
-/// Parameters of `catalog/didChange`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DidChangeParams {
-    /// Of the connection's view.
-    pub revision: u64,
-    /// Names that are new.
-    pub added: Vec<String>,
-    /// Names that are gone.
-    pub removed: Vec<String>,
-    /// Names whose definition changed.
-    pub changed: Vec<String>,
-    /// Sources concerned.
-    pub sources: Vec<String>,
-}

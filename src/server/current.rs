@@ -199,8 +199,12 @@ impl Current {
             all.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
         }
         for lost in &self.catalog.collisions {
-            all.entry(String::new()).or_default().push(Diagnostic {
-                file: String::new(),
+            // That of the source which lost, unless the host registered it.
+            let registered = self.catalog.sources.iter().find(|source| source.info.name == lost.source);
+            let in_file = registered.is_some_and(|source| source.info.origin.as_str() == "file");
+            let file = self.snapshot.homes.get(&lost.source).filter(|_| in_file).cloned().unwrap_or_default();
+            all.entry(file.clone()).or_default().push(Diagnostic {
+                file,
                 line: 0,
                 column: 0,
                 severity: Severity::Error,

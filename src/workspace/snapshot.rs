@@ -37,6 +37,8 @@ pub struct Snapshot {
     pub layers: Vec<ConfigLayer>,
     /// Sources of all files; of two with one name the catalog takes the nearer.
     pub sources: Vec<Arc<Source>>,
+    /// The file of each source that is served, by the source's name.
+    pub homes: BTreeMap<String, String>,
     /// What is wrong, by file. That of configuration's values is found when layers are merged.
     pub diagnostics: BTreeMap<String, Vec<Diagnostic>>,
     /// Whether a file could not be read and no good version of it is known.
@@ -157,6 +159,7 @@ impl Workspace {
         let layers: Vec<ConfigLayer> = configs.iter().filter_map(layer).collect();
         let mut all: Vec<Diagnostic> = state.configs.problems().cloned().collect();
         let mut sources: Vec<Arc<Source>> = Vec::new();
+        let mut homes = BTreeMap::new();
         let mut paths: Vec<PathBuf> = configs.iter().map(|(_, path)| path.clone()).collect();
         for (files, list) in state.registries.iter().zip(registries) {
             all.extend(files.problems().cloned());
@@ -169,6 +172,8 @@ impl Workspace {
                         all.push(shadowed(path, &source.info.name));
                     } else {
                         sources.push(source.clone());
+                        let home = homes.entry(source.info.name.clone());
+                        home.or_insert_with(|| path.display().to_string());
                     }
                 }
             }
@@ -185,6 +190,7 @@ impl Workspace {
             trusted: self.trusted(&layers),
             layers,
             sources,
+            homes,
             diagnostics,
             degraded: state.configs.degraded() || state.registries.iter().any(Files::degraded),
             paths,
