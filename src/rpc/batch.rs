@@ -16,7 +16,7 @@ pub(super) enum Reply {
 
 impl Reply {
     /// Sends a whole response object.
-    pub fn send(self, outgoing: &Outgoing, body: Vec<u8>) {
+    pub fn send(self, outgoing: &Arc<Outgoing>, body: Vec<u8>) {
         let ready = match self {
             Self::Alone => Some(body),
             Self::Batch(batch, place) => batch.fill(place, body),

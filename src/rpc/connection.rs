@@ -30,8 +30,12 @@ pub struct Limits {
     pub max_message_bytes: Arc<AtomicUsize>,
     /// Requests that wait for their handlers; one more is answered -32041.
     pub max_in_flight: usize,
-    /// Bytes that wait for the host to read them; over it the connection is dropped.
+    /// Bytes that wait for the host to read them. Over it requests wait to begin; over four times as much the
+    /// connection is dropped.
     pub max_unsent_bytes: usize,
+    /// How long a host may read nothing while more than `max_unsent_bytes` wait for it; then its connection is
+    /// dropped.
+    pub stall: Duration,
     /// How long the end of a connection waits for its last answers to be made and written.
     pub flush: Duration,
 }
@@ -42,6 +46,7 @@ impl Default for Limits {
             max_message_bytes: Arc::new(AtomicUsize::new(64 * 1024 * 1024)),
             max_in_flight: 16_384,
             max_unsent_bytes: 64 * 1024 * 1024,
+            stall: Duration::from_secs(30),
             flush: Duration::from_secs(1),
         }
     }
@@ -101,7 +106,13 @@ impl<S: Session> Connection<S> {
     /// When the system gives no thread.
     pub fn run(self, read: impl Read + Send + 'static, sink: Sink) -> io::Result<End> {
         let (end_sender, end) = mpsc::channel();
-        let outgoing = Arc::new(Outgoing::new(sink, self.limits.max_unsent_bytes, end_sender.clone()));
+        let outgoing = Arc::new(Outgoing::new(
+            sink,
+            self.limits.max_unsent_bytes,
+            self.limits.stall,
+            self.runtime.clone(),
+            end_sender.clone(),
+        ));
         let in_flight = Arc::new(InFlight::new(self.limits.max_in_flight));
         let peer = Peer::new(outgoing.clone(), end_sender.clone());
         self.session.opened(&peer);

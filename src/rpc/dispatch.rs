@@ -10,11 +10,13 @@ use std::task::{Context, Poll, Waker};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::batch::{Batch, Reply};
 use super::codec::Event;
 use super::connection::End;
+use super::gate::Pass;
 use super::in_flight::{InFlight, Request};
 use super::message::{Incoming, Message, parse};
 use super::outgoing::Outgoing;
@@ -99,7 +101,8 @@ impl<S: Session> Dispatch<S> {
         }
     }
 
-    /// Begins a request and polls it once, so that one that needs no waiting costs no change of thread.
+    /// Begins a request, unless it must wait for room, and polls it once, so that one that needs no waiting costs no
+    /// change of thread.
     fn start(&self, id: &str, method: &str, params: Option<&RawValue>) -> Result<Started, RpcError> {
         self.session.gate(method)?;
         let cancel = self.table.cancel_of(method)?;
@@ -115,21 +118,30 @@ impl<S: Session> Dispatch<S> {
             peer: self.peer.clone(),
         };
         let mut answer = self.table.start(method, params, call);
+        let room = if self.session.may_wait(method) { self.outgoing.wait_for_room() } else { None };
+        if room.is_some() {
+            return Ok(Started::Pending(Box::new(Pending { id, cancel, token, answer, room })));
+        }
         // A wake-up that comes before the task exists is not lost: the task's first act is to poll again.
         Ok(match Pin::new(&mut answer).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(body) => Started::Ready(body),
-            Poll::Pending => Started::Pending(Box::new(Pending { id, cancel, token, answer })),
+            Poll::Pending => Started::Pending(Box::new(Pending { id, cancel, token, answer, room })),
         })
     }
 
     fn spawn(&self, pending: Pending, reply: Reply) {
-        let Pending { id, cancel, token, answer } = pending;
+        let Pending { id, cancel, token, answer, room } = pending;
         let (in_flight, outgoing, seq) = (self.in_flight.clone(), self.outgoing.clone(), self.seq);
         let request = Request { seq, cancel, token: token.clone(), reply };
         let Some(task) = in_flight.add(id.clone(), request) else { return };
         self.runtime.spawn(async move {
             // Held until the answer is queued: the end of the connection waits for it.
             let _task = task;
+            // A cancelled request need not wait: who is dropped is below, and who answers what it has has nothing yet.
+            let _pass = match room {
+                Some(room) => token.run_until_cancelled(room).await.and_then(Result::ok),
+                None => None,
+            };
             let body = match cancel {
                 super::Cancel::Cooperative => answer.await,
                 super::Cancel::Drop => match token.run_until_cancelled_owned(answer).await {
@@ -196,4 +208,6 @@ struct Pending {
     cancel: super::Cancel,
     token: CancellationToken,
     answer: Answer,
+    /// To be waited for before the handler begins.
+    room: Option<oneshot::Receiver<Pass>>,
 }

@@ -5,13 +5,14 @@
 //! Promises, each held by a test in `connection`:
 //! - every request gets exactly one answer while the connection lives, whatever its handler does;
 //! - an id leaves the in-flight table before its answer is written, so that the host may use it again at once;
-//! - the reader never waits for the writer, and a pending read never keeps the process alive;
+//! - the reader never waits for the writer (over a mark of unsent bytes requests wait to begin), and a pending read never keeps the process alive;
 //! - messages are numbered, and cancelled, in the order in which they arrived.
 
 mod batch;
 pub mod codec;
 pub mod connection;
 mod dispatch;
+mod gate;
 mod in_flight;
 pub mod message;
 mod nearest;

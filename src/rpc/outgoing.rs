@@ -1,22 +1,30 @@
 //! The queue of what is to be written, and the thread that writes it.
 //!
-//! Pushing never waits for the host. The queue has no bound in messages, since a bounded one deadlocks with a host
-//! that writes all its requests before it reads; it is capped in bytes, over which the connection is given up.
-//! A frame is written whole or not at all.
+//! Pushing never waits for the host, since a bounded queue deadlocks with a host that writes all its requests before
+//! it reads. Instead, over a mark of unsent bytes no further request begins ([`Outgoing::wait_for_room`]) until the
+//! host has read. A host is given up when it has read nothing for `stall` while more than the mark lies unsent, or
+//! when [`HARD_CAP`] marks do. A frame is written whole or not at all.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::mpsc::Sender;
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::codec::{Framing, frame_end, frame_start};
 use super::connection::End;
+use super::gate::{Gate, Pass};
 use super::lock;
 use super::sink::{DIRECT_BYTES, Sink};
 
 /// Frames up to this many bytes together become one write.
 const COALESCE_BYTES: usize = 64 * 1024;
+/// Marks of unsent bytes at which the host is given up though it reads: what was running before the mark was reached
+/// may pass it, but not without end.
+const HARD_CAP: usize = 4;
 
 pub(super) struct Outgoing {
     queue: Mutex<Queue>,
@@ -24,18 +32,25 @@ pub(super) struct Outgoing {
     work: Condvar,
     /// Everything is written, or the queue closed.
     idle: Condvar,
-    /// Locked by who writes, after `queue` or without it, never before. Gone once the writer's thread ends, so that
-    /// the host sees the end though a session still holds its `Peer`.
+    /// Locked by who writes; who holds `queue` only tries. Gone once the writer's thread ends, so that the host sees
+    /// the end though a session still holds its `Peer`.
     sink: Mutex<Option<Sink>>,
-    cap: usize,
+    mark: usize,
+    stall: Duration,
+    /// Runs the watch over a host that may have stopped reading.
+    runtime: Handle,
     end: Sender<End>,
 }
 
-#[derive(Default)]
 struct Queue {
     bodies: VecDeque<Vec<u8>>,
     /// Of `bodies` and of what is being written.
     bytes: usize,
+    /// When the host last took something, or had nothing to take.
+    progress: Instant,
+    /// A task watches `progress`.
+    watched: bool,
+    gate: Gate,
     /// The writer's thread is at the sink.
     writing: bool,
     /// Unknown until the host's first byte; until then nothing is written.
@@ -45,15 +60,56 @@ struct Queue {
 }
 
 impl Outgoing {
-    /// `cap` in bytes; `end` is told when the host does not read or the sink fails.
-    pub fn new(sink: Sink, cap: usize, end: Sender<End>) -> Self {
+    /// `mark` in bytes; `end` is told when the host does not read or the sink fails.
+    pub fn new(sink: Sink, mark: usize, stall: Duration, runtime: Handle, end: Sender<End>) -> Self {
+        let queue = Queue {
+            bodies: VecDeque::new(),
+            bytes: 0,
+            progress: Instant::now(),
+            watched: false,
+            gate: Gate::default(),
+            writing: false,
+            framing: None,
+            closed: false,
+            scratch: Vec::new(),
+        };
         Self {
-            queue: Mutex::default(),
+            queue: Mutex::new(queue),
             work: Condvar::new(),
             idle: Condvar::new(),
             sink: Mutex::new(Some(sink)),
-            cap,
+            mark,
+            stall,
+            runtime,
             end,
+        }
+    }
+
+    /// What a new request must wait for before it begins; `None` where there is room.
+    pub fn wait_for_room(&self) -> Option<oneshot::Receiver<Pass>> {
+        let mut queue = lock(&self.queue);
+        let room = queue.closed || (queue.bytes < self.mark && queue.gate.is_idle());
+        (!room).then(|| queue.gate.wait())
+    }
+
+    /// A request that had waited is answered.
+    pub(super) fn passed(self: &Arc<Self>) {
+        let mut queue = lock(&self.queue);
+        queue.gate.passed();
+        self.open_gate(queue);
+    }
+
+    /// Lets requests begin if there is room.
+    fn open_gate(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
+        if queue.bytes >= self.mark || queue.gate.is_idle() {
+            return;
+        }
+        let all = queue.bytes == 0;
+        let passing = queue.gate.open(all);
+        // Outside the lock: a pass that nobody takes any more comes back to it.
+        drop(queue);
+        for sender in passing {
+            let _ = sender.send(Pass(self.clone()));
         }
     }
 
@@ -63,7 +119,7 @@ impl Outgoing {
     }
 
     /// Sends one JSON value, or queues it. After the end of the connection it is dropped.
-    pub fn push(&self, body: Vec<u8>) {
+    pub fn push(self: &Arc<Self>, body: Vec<u8>) {
         let mut queue = lock(&self.queue);
         if queue.closed {
             return;
@@ -77,14 +133,54 @@ impl Outgoing {
         } else {
             body
         };
-        // One answer may be larger than the cap; it is what piles up unread that must not.
-        if queue.bytes > 0 && queue.bytes + body.len() > self.cap {
-            tracing::error!(unsent = queue.bytes, cap = self.cap, "the host does not read; its connection is dropped");
-            return self.fail(&mut queue, End::OutgoingOverflow);
+        // One answer may be larger than any bound; it is what piles up unread that must not.
+        let piles_up = queue.bytes > 0;
+        if !piles_up {
+            queue.progress = Instant::now();
         }
         queue.bytes += body.len();
         queue.bodies.push_back(body);
+        if piles_up && queue.bytes > self.mark {
+            if self.stall.is_zero() || queue.bytes > self.mark.saturating_mul(HARD_CAP) {
+                return self.give_up(&mut queue);
+            }
+            if !std::mem::replace(&mut queue.watched, true) {
+                self.runtime.spawn(self.clone().watch());
+            }
+        }
         self.work.notify_one();
+    }
+
+    /// Gives the host up if it reads nothing for `stall`. Ends as soon as no more than the mark is unsent.
+    async fn watch(self: Arc<Self>) {
+        while let Some(left) = self.patience() {
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    /// How long the host may still read nothing; `None` if it need not be watched any longer.
+    fn patience(&self) -> Option<Duration> {
+        let mut queue = lock(&self.queue);
+        let left = self.stall.saturating_sub(queue.progress.elapsed());
+        queue.watched = !queue.closed && queue.bytes > self.mark && !left.is_zero();
+        if !queue.closed && queue.bytes > self.mark && left.is_zero() {
+            self.give_up(&mut queue);
+        }
+        queue.watched.then_some(left)
+    }
+
+    fn give_up(&self, queue: &mut Queue) {
+        let seconds = queue.progress.elapsed().as_secs();
+        tracing::warn!(unsent = queue.bytes, seconds, "the host does not read; its connection is dropped");
+        self.fail(queue, End::OutgoingOverflow);
+    }
+
+    /// The host took so many bytes.
+    fn wrote(self: &Arc<Self>, bytes: usize) {
+        let mut queue = lock(&self.queue);
+        queue.bytes = queue.bytes.saturating_sub(bytes);
+        queue.progress = Instant::now();
+        self.open_gate(queue);
     }
 
     /// Writes a small body on this thread if that cannot block; gives the body back if it might.
@@ -105,19 +201,18 @@ impl Outgoing {
     }
 
     /// The writer's thread: returns when the queue closes or the sink fails.
-    pub fn write_loop(&self) {
+    pub fn write_loop(self: &Arc<Self>) {
         self.write_until_closed();
         *lock(&self.sink) = None;
     }
 
-    fn write_until_closed(&self) {
+    fn write_until_closed(self: &Arc<Self>) {
         let mut taken = Vec::new();
         let mut scratch = Vec::with_capacity(COALESCE_BYTES);
         while let Some((framing, bytes)) = self.take(&mut taken) {
-            let written = self.write(framing, &mut taken, &mut scratch);
+            let written = self.write(framing, &mut taken, &mut scratch, bytes);
             let mut queue = lock(&self.queue);
             queue.writing = false;
-            queue.bytes = queue.bytes.saturating_sub(bytes);
             if let Err(error) = written {
                 return self.fail(&mut queue, End::WriteFailed(error.kind()));
             }
@@ -149,23 +244,38 @@ impl Outgoing {
         }
     }
 
-    fn write(&self, framing: Framing, taken: &mut Vec<Vec<u8>>, scratch: &mut Vec<u8>) -> io::Result<()> {
+    /// Writes frames of `bytes` bytes together, step by step, so that a host that reads a large one slowly is seen to.
+    fn write(
+        self: &Arc<Self>,
+        framing: Framing,
+        taken: &mut Vec<Vec<u8>>,
+        scratch: &mut Vec<u8>,
+        bytes: usize,
+    ) -> io::Result<()> {
         let mut sink = lock(&self.sink);
         let Some(sink) = sink.as_mut() else { return Ok(()) };
         scratch.clear();
+        let mut left = bytes;
         for mut body in taken.drain(..) {
             frame_start(framing, body.len(), scratch);
             frame_end(framing, &mut body);
             if body.len() <= COALESCE_BYTES {
                 scratch.extend_from_slice(&body);
-            } else {
-                sink.write_all(scratch)?;
-                scratch.clear();
-                sink.write_all(&body)?;
+                continue;
+            }
+            sink.write_all(scratch)?;
+            scratch.clear();
+            for piece in body.chunks(COALESCE_BYTES) {
+                sink.write_all(piece)?;
+                let here = piece.len().min(left);
+                left -= here;
+                self.wrote(here);
             }
         }
         sink.write_all(scratch)?;
-        sink.flush()
+        sink.flush()?;
+        self.wrote(left);
+        Ok(())
     }
 
     /// Waits until everything is written, the queue is closed, or it is `deadline`.

@@ -48,6 +48,13 @@ pub trait Session: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether a request of this method may wait to begin until the host has read what it was sent. Not for one
+    /// that changes what the gate lets through.
+    fn may_wait(&self, method: &str) -> bool {
+        let _ = method;
+        true
+    }
+
     /// A request of a known method passed the gate. `seq` counts the connection's messages from 1; what depends on
     /// their order is settled here, since handlers run concurrently.
     fn arrive(&self, seq: u64, method: &str, params: Option<&RawValue>) -> Self::Ticket;

@@ -251,6 +251,10 @@ impl rpc::Session for Session {
         outcome
     }
 
+    fn may_wait(&self, method: &str) -> bool {
+        method != "shutdown"
+    }
+
     fn arrive(&self, _seq: u64, method: &str, _params: Option<&RawValue>) -> Ticket {
         let before = self.order.before();
         let turn = REGISTRATIONS.contains(&method).then(|| Arc::new(self.order.turn()));

@@ -85,6 +85,14 @@ fn table() -> Arc<Table<TestSession>> {
         .method("large", Cancel::Drop, |_: TestCall, Text { text }| async move {
             Ok("x".repeat(text.parse().expect("the test sends a number")))
         })
+        .method("large/yielding", Cancel::Drop, |_: TestCall, Text { text }| async move {
+            tokio::task::yield_now().await;
+            Ok("x".repeat(text.parse().expect("the test sends a number")))
+        })
+        .method("large/released", Cancel::Drop, |call: TestCall, Text { text }| async move {
+            call.session.released.acquire().await.expect("never closed").forget();
+            Ok("x".repeat(text.parse().expect("the test sends a number")))
+        })
         .method("call", Cancel::Drop, |call: TestCall, _: None| async move {
             Ok(json!({"seq": call.seq, "ticket": call.ticket, "id": &*call.id}))
         })
@@ -445,7 +453,10 @@ fn a_host_that_writes_all_before_it_reads() {
 
 #[test]
 fn a_host_that_never_reads_is_dropped() {
-    let host = Host::limited(limits(|limits| limits.max_unsent_bytes = 1 << 20));
+    let host = Host::limited(limits(|limits| {
+        limits.max_unsent_bytes = 1 << 20;
+        limits.stall = Duration::ZERO;
+    }));
     let Host { mut to, from, run, .. } = host;
     let request = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\",\"params\":{{\"text\":\"{}\"}}}}\n",
@@ -454,6 +465,82 @@ fn a_host_that_never_reads_is_dropped() {
     while to.write_all(request.as_bytes()).is_ok() {}
     assert_eq!(run.join().expect("no panic"), End::OutgoingOverflow, "TRANSPORT: over the cap");
     drop(from);
+}
+
+#[test]
+fn what_runs_may_pass_the_mark_but_not_the_hard_cap() {
+    let mut host = Host::limited(limits(|limits| limits.max_unsent_bytes = 1 << 20));
+    for id in 0..8 {
+        host.request(&id.to_string(), "large/released", json!({"text": "1000000"}));
+    }
+    host.notify("release", json!({"count": 8}));
+    assert_eq!(host.run.join().expect("no panic"), End::OutgoingOverflow, "TRANSPORT: 8 MB over a mark of 1 MiB");
+}
+
+#[test]
+fn a_host_that_stops_reading_is_dropped() {
+    let mut host = Host::limited(limits(|limits| {
+        limits.max_unsent_bytes = 1 << 20;
+        limits.stall = Duration::from_millis(10);
+    }));
+    host.request("1", "large", json!({"text": "1000000"}));
+    host.request("2", "large", json!({"text": "1000000"}));
+    host.request("3", "hang", json!({}));
+    assert_eq!(host.run.join().expect("no panic"), End::OutgoingOverflow, "TRANSPORT: nobody sends, nobody reads");
+}
+
+#[test]
+fn over_the_mark_requests_wait_to_begin() {
+    for (label, method, size, count) in [
+        ("TRANSPORT: 300 answers of 18 KB, ready at once", "large", 18_000, 300),
+        ("TRANSPORT: 300 answers of 18 KB, later", "large/yielding", 18_000, 300),
+        ("TRANSPORT: 20 answers of 300 KB", "large/yielding", 300_000, 20),
+    ] {
+        let mut host = Host::limited(limits(|limits| limits.max_unsent_bytes = 2 << 20));
+        for id in 0..count {
+            host.request(&id.to_string(), method, json!({"text": size.to_string()}));
+        }
+        let mut ids: Vec<u64> = (0..count)
+            .map(|_| {
+                let message = host.receive().expect(label);
+                assert!(message.len() > size, "{label}");
+                let id = message.strip_prefix(r#"{"jsonrpc":"2.0","id":"#).and_then(|rest| rest.split_once(','));
+                id.expect(label).0.parse().expect(label)
+            })
+            .collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..count as u64).collect::<Vec<_>>(), "{label}");
+        assert_eq!(host.close(), (vec![], End::Eof), "{label}");
+    }
+}
+
+#[test]
+fn what_waits_to_begin_is_in_flight() {
+    let mut host = Host::limited(limits(|limits| {
+        limits.max_unsent_bytes = 1 << 20;
+        limits.max_in_flight = 3;
+    }));
+    let large = result("1", &format!("\"{}\"", "x".repeat(2_000_000)));
+    host.request("1", "large", json!({"text": "2000000"}));
+    host.request("2", "echo", json!({"text": "waited"}));
+    host.request("2", "echo", json!({}));
+    host.request("3", "hang", json!({}));
+    host.notify("$/cancelRequest", json!({"id": 3}));
+    host.request("4", "partial", json!({}));
+    host.request("5", "large", json!({"text": "10"}));
+    host.request("6", "echo", json!({}));
+    host.notify("$/cancelRequest", json!({"id": 4}));
+    host.expect("TRANSPORT: the first", &large);
+    let mut rest: Vec<String> = (0..6).map(|_| host.receive().expect("an answer")).collect();
+    let of = |rest: &[String], start: String| rest.iter().filter(|message| message.starts_with(&start)).count();
+    let error = |id, code| format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code}"#);
+    rest.sort();
+    assert_eq!(of(&rest, result("2", "\"waited\"")), 1, "TRANSPORT: begun once the host read: {rest:?}");
+    assert_eq!(of(&rest, error(2, -32600)), 1, "ERRORS: its id was taken: {rest:?}");
+    assert_eq!(of(&rest, error(3, -32800)), 1, "LIFECYCLE: cancelled before it began: {rest:?}");
+    assert_eq!(of(&rest, result("4", "\"partial\"")), 1, "LIFECYCLE: or asked what it has: {rest:?}");
+    assert_eq!(of(&rest, result("5", "\"xxxxxxxxxx\"")), 1, "TRANSPORT: all begin: {rest:?}");
+    assert_eq!(of(&rest, error(6, -32041)), 1, "ERRORS: the cap counts what waits: {rest:?}");
 }
 
 #[test]
