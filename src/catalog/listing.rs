@@ -24,8 +24,7 @@ use super::tokens::Quarters;
 pub struct Line {
     text: Box<str>,
     /// Bytes of `text` that are shown where the description is left out: the dash and the name.
-    bare: usize,
-    sizes: [Quarters; 2],
+    bare: u32,
 }
 
 impl Line {
@@ -33,15 +32,13 @@ impl Line {
     pub fn new(name: &str, description: &str) -> Self {
         let mut text = String::from("- ");
         visible::push(&mut text, name);
-        let bare = text.len();
+        let bare = text.len() as u32;
         let summary = summary(description);
         if !summary.is_empty() {
             text.push_str(": ");
             text.push_str(&summary);
         }
-        let name_size = Quarters::of(&text[..bare]);
-        let sizes = [name_size + Quarters::of(&text[bare..]), name_size];
-        Self { text: text.into(), bare, sizes }
+        Self { text: text.into(), bare }
     }
 
     /// The whole line, without line break.
@@ -50,7 +47,7 @@ impl Line {
     }
 
     fn bare(&self) -> &str {
-        &self.text[..self.bare]
+        &self.text[..self.bare as usize]
     }
 }
 
@@ -95,8 +92,8 @@ impl Block {
         let collapsed = Quarters::of(&block.text(Detail::Collapsed));
         let mut sizes = [collapsed + Quarters(1), collapsed + Quarters(1), collapsed];
         for line in &block.lines {
-            sizes[0] += line.sizes[0] + Quarters(1);
-            sizes[1] += line.sizes[1] + Quarters(1);
+            sizes[0] += Quarters::of(&line.text) + Quarters(1);
+            sizes[1] += Quarters::of(line.bare()) + Quarters(1);
         }
         block.sizes = sizes;
         block

@@ -57,9 +57,9 @@ fn greet() {
 }
 
 fn log_to_stderr() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("TOOLSCOUT_LOG");
-    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false);
+    let level = std::env::var("TOOLSCOUT_LOG").ok().and_then(|level| level.parse().ok());
+    let level = level.unwrap_or(tracing_subscriber::filter::LevelFilter::WARN);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false);
     // A second one is refused, which a program that embeds the library may well have set.
     let _ = log.try_init();
 }
