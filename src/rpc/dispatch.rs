@@ -22,7 +22,7 @@ use super::message::{Incoming, Message, parse};
 use super::outgoing::Outgoing;
 use super::oversized::Oversized;
 use super::params;
-use super::peer::Peer;
+use super::peer::{Peer, PeerError, is_ours};
 use super::table::{Answer, Call, Flow, Note, Session, Table, error, panic_text};
 use crate::protocol::errors::RpcError;
 
@@ -80,6 +80,7 @@ impl<S: Session> Dispatch<S> {
             Message::Request { id, method, params } => self.request(id, &method, params, reply()),
             Message::Notification { method, params } => return self.notification(&method, params),
             Message::Response { id, outcome } => self.peer.answer(id, outcome),
+            Message::Malformed { id, reason } => self.peer.answer_failed(&id, PeerError::Malformed(reason)),
             Message::Invalid { id, error: problem } => {
                 reply().send(&self.outgoing, error(id.unwrap_or("null"), problem));
             }
@@ -190,10 +191,11 @@ impl<S: Session> Dispatch<S> {
     fn oversized(&mut self, message: Oversized) {
         self.seq += 1;
         let id = message.id.as_deref().unwrap_or("null");
-        if message.call || !self.peer.answer_too_large(id) {
-            let limit = self.max_message_bytes.load(Ordering::Relaxed);
-            self.outgoing.push(error(id, RpcError::message_too_large(limit)));
+        if !message.call && is_ours(id) {
+            return self.peer.answer_failed(id, PeerError::TooLarge);
         }
+        let limit = self.max_message_bytes.load(Ordering::Relaxed);
+        self.outgoing.push(error(id, RpcError::message_too_large(limit)));
     }
 }
 

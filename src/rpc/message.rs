@@ -12,6 +12,8 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
+use super::oversized::Skimmer;
+use super::peer::is_ours;
 use crate::protocol::errors::RpcError;
 
 /// Levels of arrays and objects in one message, the message's own object being the first.
@@ -54,6 +56,13 @@ pub enum Message<'a> {
         /// The `result`, or the `error`.
         outcome: Result<&'a RawValue, &'a RawValue>,
     },
+    /// Meant as an answer to a request of ours, going by its id, but cannot be read as one.
+    Malformed {
+        /// As written.
+        id: Cow<'a, str>,
+        /// Why not.
+        reason: String,
+    },
     /// Cannot be served.
     Invalid {
         /// The id to answer with, `None` for `null`.
@@ -67,16 +76,28 @@ pub enum Message<'a> {
 pub fn parse(bytes: &[u8]) -> Incoming<'_> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.trim_ascii(),
-        Err(_) => return invalid(RpcError::parse_error("the message is not UTF-8")),
+        Err(_) => return Incoming::One(unreadable(bytes, RpcError::parse_error("the message is not UTF-8"))),
     };
     if deeper_than(text, MAX_DEPTH) {
-        return invalid(RpcError::parse_error(format!("the message is nested deeper than {MAX_DEPTH} levels")));
+        let error = RpcError::parse_error(format!("the message is nested deeper than {MAX_DEPTH} levels"));
+        return Incoming::One(unreadable(bytes, error));
     }
     if text.starts_with('[') { batch(text) } else { Incoming::One(one(text)) }
 }
 
 fn invalid<'a>(error: RpcError) -> Incoming<'a> {
     Incoming::One(Message::Invalid { id: None, error })
+}
+
+/// A message without form. If it was to answer us, who waits for the answer must not wait for ever.
+fn unreadable<'a>(bytes: &[u8], error: RpcError) -> Message<'a> {
+    let mut skimmer = Skimmer::default();
+    skimmer.read(bytes);
+    let seen = skimmer.finish();
+    match seen.id.filter(|id| !seen.call && is_ours(id)) {
+        Some(id) => Message::Malformed { id: Cow::Owned(id), reason: error.message },
+        None => Message::Invalid { id: None, error },
+    }
 }
 
 /// Whether brackets outside strings nest deeper than `limit`. Linear, and right for broken JSON too in that it never
@@ -180,7 +201,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 fn one(text: &str) -> Message<'_> {
     let envelope = match envelope(text) {
         Ok(envelope) => envelope,
-        Err(error) => return Message::Invalid { id: None, error },
+        Err(error) => return unreadable(text.as_bytes(), error),
     };
     let (id, id_is_wrong) = match envelope.id.map(RawValue::get) {
         Some(id) if id.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit()) => {
@@ -188,7 +209,11 @@ fn one(text: &str) -> Message<'_> {
         }
         other => (None, other.is_some()),
     };
-    let refuse = |reason: &str| Message::Invalid { id, error: RpcError::invalid_request(reason) };
+    let ours = envelope.method.is_none().then_some(id).flatten().filter(|id| is_ours(id));
+    let refuse = |reason: &str| match ours {
+        Some(id) => Message::Malformed { id: Cow::Borrowed(id), reason: reason.to_owned() },
+        None => Message::Invalid { id, error: RpcError::invalid_request(reason) },
+    };
     if envelope.jsonrpc.and_then(string).as_deref() != Some("2.0") {
         return refuse("`jsonrpc` must be \"2.0\"");
     }
@@ -203,7 +228,7 @@ fn one(text: &str) -> Message<'_> {
     let outcome = match (envelope.result, envelope.error) {
         (_, Some(error)) => Err(error),
         (Some(result), None) => Ok(result),
-        (None, None) => return refuse("neither a call (`method`) nor an answer (`result` or `error`)"),
+        (None, None) => return refuse("it is neither a call (`method`) nor an answer (`result` or `error`)"),
     };
     Message::Response { id: id.unwrap_or("null"), outcome }
 }
@@ -241,6 +266,7 @@ mod tests {
             Message::Notification { method, params } => format!("notification {method} {}", raw(*params)),
             Message::Response { id, outcome: Ok(result) } => format!("result {id} {result}"),
             Message::Response { id, outcome: Err(error) } => format!("error {id} {error}"),
+            Message::Malformed { id, .. } => format!("malformed {id}"),
             Message::Invalid { id, error } => format!("{} {}", error.code, id.unwrap_or("null")),
         }
     }
@@ -313,6 +339,35 @@ mod tests {
             ("ERRORS: method is no string, id kept", r#"{"jsonrpc":"2.0","id":5,"method":3}"#, "-32600 5"),
             ("ERRORS: neither call nor answer", r#"{"jsonrpc":"2.0","id":5}"#, "-32600 5"),
             ("ERRORS: two ids", r#"{"jsonrpc":"2.0","id":5,"id":6,"method":"a"}"#, "-32600 null"),
+            (
+                "ERRORS: our id, null error alone",
+                r#"{"jsonrpc":"2.0","id":"toolscout:1","error":null}"#,
+                "malformed \"toolscout:1\"",
+            ),
+            ("ERRORS: our id, no outcome", r#"{"jsonrpc":"2.0","id":"toolscout:1"}"#, "malformed \"toolscout:1\""),
+            ("ERRORS: our id, no version", r#"{"id":"toolscout:1","result":1}"#, "malformed \"toolscout:1\""),
+            (
+                "ERRORS: our id, two results",
+                r#"{"jsonrpc":"2.0","id":"toolscout:1","result":1,"result":2}"#,
+                "malformed \"toolscout:1\"",
+            ),
+            (
+                "ERRORS: our id, broken JSON",
+                r#"{"jsonrpc":"2.0","id":"toolscout:1","result":[}"#,
+                "malformed \"toolscout:1\"",
+            ),
+            ("ERRORS: our id, escaped", r#"{"id":"\u0074oolscout:1","result":1}"#, r#"malformed "\u0074oolscout:1""#),
+            (
+                "ERRORS: our id in a batch",
+                r#"[{"id":"toolscout:1"},{"id":2}]"#,
+                "[malformed \"toolscout:1\", -32600 2]",
+            ),
+            ("ERRORS: our id, but a call", r#"{"id":"toolscout:1","method":"a"}"#, "-32600 \"toolscout:1\""),
+            (
+                "ERRORS: our id, but a broken call",
+                r#"{"jsonrpc":"2.0","id":"toolscout:1","method":"a","params":[}"#,
+                "-32700 null",
+            ),
             ("ERRORS: a number", "5", "-32600 null"),
             ("ERRORS: a string", r#""hello""#, "-32600 null"),
             ("ERRORS: empty", "", "-32700 null"),
@@ -339,6 +394,8 @@ mod tests {
             assert_eq!(read(text.as_bytes()), expected, "{label}");
         }
         assert_eq!(read(b"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"a\"}"), "-32700 null", "ERRORS: not UTF-8");
+        let answer = b"{\"jsonrpc\":\"2.0\",\"result\":\"\xff\",\"id\":\"toolscout:1\"}";
+        assert_eq!(read(answer), "malformed \"toolscout:1\"", "ERRORS: our id, not UTF-8");
     }
 
     fn nested(levels: usize) -> String {
@@ -351,6 +408,8 @@ mod tests {
         assert!(read(nested(128).as_bytes()).starts_with("request"), "ERRORS: 128 levels are taken");
         assert_eq!(read(nested(129).as_bytes()), "-32700 null", "ERRORS: 129 levels are not");
         assert_eq!(read(format!("[{}]", nested(128)).as_bytes()), "-32700 null", "ERRORS: a batch is a level");
+        let answer = format!(r#"{{"result":{}{},"id":"toolscout:1"}}"#, "[".repeat(128), "]".repeat(128));
+        assert_eq!(read(answer.as_bytes()), "malformed \"toolscout:1\"", "ERRORS: nor in an answer");
         assert_eq!(read("[".repeat(1 << 20).as_bytes()), "-32700 null", "ERRORS: no end");
         let text =
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":["{}\"{}"]}}"#, "[".repeat(200), "{".repeat(200));

@@ -45,6 +45,8 @@ pub enum PeerError {
     Rejected(RpcError),
     /// The host's answer was larger than `maxMessageBytes`.
     TooLarge,
+    /// The host's answer has no form; why.
+    Malformed(String),
     /// The connection ended first, in this way.
     Closed(End),
     /// The parameters have no form in JSON.
@@ -55,6 +57,7 @@ impl fmt::Display for PeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rejected(error) => write!(f, "the host refused: {error}"),
+            Self::Malformed(reason) => write!(f, "the host's answer cannot be read: {reason}"),
             Self::TooLarge => f.write_str("the host's answer is too large"),
             Self::Closed(end) => write!(f, "the connection to the host ended: {end}"),
             Self::Params(problem) => write!(f, "the parameters have no form in JSON: {problem}"),
@@ -123,15 +126,14 @@ impl Peer {
         }
     }
 
-    /// The answer to this id was read past. Whether anybody waited for it.
-    pub(super) fn answer_too_large(&self, id: &str) -> bool {
-        self.settle(id, Err(PeerError::TooLarge))
+    /// The host's answer to this id cannot be had.
+    pub(super) fn answer_failed(&self, id: &str, why: PeerError) {
+        tracing::warn!(id, %why, "an answer of the host's is of no use");
+        self.settle(id, Err(why));
     }
 
     fn settle(&self, id: &str, outcome: Outcome) -> bool {
-        let number = serde_json::from_str::<String>(id).ok();
-        let number = number.as_deref().and_then(|id| id.strip_prefix(ID_PREFIX)).and_then(|id| id.parse().ok());
-        let waiting = number.and_then(|number: u64| lock(&self.0.pending).waiting.remove(&number));
+        let waiting = number(id).and_then(|number| lock(&self.0.pending).waiting.remove(&number));
         let found = waiting.is_some();
         if let Some(waiting) = waiting {
             // Who gave up meanwhile needs no answer.
@@ -151,6 +153,15 @@ impl Peer {
             let _ = sender.send(Err(PeerError::Closed(end)));
         }
     }
+}
+
+/// Whether an id, raw JSON, is of the form of our requests' ids.
+pub(super) fn is_ours(id: &str) -> bool {
+    number(id).is_some()
+}
+
+fn number(id: &str) -> Option<u64> {
+    serde_json::from_str::<String>(id).ok()?.strip_prefix(ID_PREFIX)?.parse().ok()
 }
 
 /// The host's error object, read leniently: a host that errs in its form still said no.

@@ -175,7 +175,7 @@ fn answers(incoming: &Incoming<'_>, error: &RpcError) -> Option<Vec<u8>> {
     let bodies = messages(incoming).iter().filter_map(|message| match message {
         Message::Request { id, .. } => Some(answer(id, error)),
         Message::Invalid { id, error } => Some(answer(id.unwrap_or("null"), error)),
-        Message::Notification { .. } | Message::Response { .. } => None,
+        Message::Notification { .. } | Message::Response { .. } | Message::Malformed { .. } => None,
     });
     let bodies: Vec<Vec<u8>> = bodies.collect();
     match incoming {

@@ -652,6 +652,39 @@ fn the_sidecar_may_close_while_a_read_is_pending() {
 }
 
 #[test]
+fn an_answer_without_form_fails_its_request() {
+    let mut host = Host::new();
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":"toolscout:N","result":{}{}}}"#, "[".repeat(128), "]".repeat(128));
+    for (number, (label, answer)) in [
+        ("ERRORS: a null error alone", br#"{"jsonrpc":"2.0","id":"toolscout:N","error":null}"#.as_slice()),
+        ("ERRORS: no outcome", br#"{"jsonrpc":"2.0","id":"toolscout:N"}"#),
+        ("ERRORS: no version", br#"{"id":"toolscout:N","result":1}"#),
+        ("ERRORS: two results", br#"{"jsonrpc":"2.0","id":"toolscout:N","result":1,"result":2}"#),
+        ("ERRORS: not UTF-8", b"{\"jsonrpc\":\"2.0\",\"id\":\"toolscout:N\",\"result\":\"\xff\"}"),
+        ("ERRORS: too deep", deep.as_bytes()),
+        ("ERRORS: in a batch", br#"[{"jsonrpc":"2.0","id":"toolscout:N"}]"#),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        host.request("1", "ask/stubborn", json!({"text": "a"}));
+        assert!(host.receive().expect(label).contains("host/invoke"), "{label}");
+        let at = answer.iter().position(|&byte| byte == b'N').expect("a place");
+        let number = (number + 1).to_string();
+        let answer = [&answer[..at], number.as_bytes(), &answer[at + 1..], b"\n"].concat();
+        host.to.write_all(&answer).expect("the sidecar reads");
+        let told = host.receive().expect(label);
+        assert!(
+            told.starts_with(r#"{"jsonrpc":"2.0","id":1,"result":"the host's answer cannot be read: "#),
+            "{label}: {told}"
+        );
+    }
+    host.send(r#"{"jsonrpc":"2.0","id":"toolscout:99"}"#);
+    host.request("2", "echo", json!({}));
+    host.expect("ERRORS: nobody is answered under an id of ours", &result("2", "\"-\""));
+}
+
+#[test]
 fn the_sidecar_asks_its_host() {
     let mut host = Host::limited(limits(|limits| limits.max_message_bytes = Arc::new(AtomicUsize::new(1000))));
     let asked = |number: u32, name: &str| {
