@@ -77,8 +77,8 @@ impl fmt::Display for End {
             Self::Eof => f.write_str("the host closed it"),
             Self::FramingLost => f.write_str("its framing was lost"),
             Self::OutgoingOverflow => f.write_str("the host did not read"),
-            Self::ReadFailed(kind) => write!(f, "reading failed ({kind})"),
-            Self::WriteFailed(kind) => write!(f, "writing failed ({kind})"),
+            Self::ReadFailed(kind) => write!(f, "reading from the host failed: {kind}"),
+            Self::WriteFailed(kind) => write!(f, "writing to the host failed: {kind}"),
             Self::Exit => f.write_str("the host asked for it"),
             Self::Closed => f.write_str("the sidecar closed it"),
         }
@@ -145,11 +145,15 @@ impl<S: Session> Connection<S> {
         }
         // The reader's guard sends one, so there is always an end.
         let end = end.recv().unwrap_or(End::Closed);
-        tracing::debug!(%end, "a connection ended");
+        match end {
+            End::WriteFailed(io::ErrorKind::BrokenPipe) => tracing::info!(%end, "a connection ended"),
+            End::WriteFailed(_) | End::ReadFailed(_) => tracing::warn!(%end, "a connection ended"),
+            _ => tracing::debug!(%end, "a connection ended"),
+        }
 
         let deadline = Instant::now() + self.limits.flush;
-        if end == End::Eof {
-            // A host may write all it has to say, close, and then read.
+        if matches!(end, End::Eof | End::Exit) {
+            // A host may write all it has to say, close or send `exit`, and then read.
             peer.fail_all(end);
             in_flight.wait_idle(deadline);
         }

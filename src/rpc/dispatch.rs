@@ -67,9 +67,20 @@ impl<S: Session> Dispatch<S> {
                     |message: &&Message<'_>| matches!(message, Message::Request { .. } | Message::Invalid { .. });
                 let batch = Batch::new(messages.iter().filter(wants).count());
                 let mut places = 0..;
-                messages.into_iter().try_for_each(|message| {
-                    self.message(message, &mut || Reply::Batch(batch.clone(), places.next().unwrap_or(usize::MAX)))
-                })
+                let mut reply = || Reply::Batch(batch.clone(), places.next().unwrap_or(usize::MAX));
+                let mut flow = ControlFlow::Continue(());
+                for message in messages {
+                    if flow.is_continue() {
+                        flow = self.message(message, &mut reply);
+                    } else if let Message::Request { id, .. } | Message::Invalid { id: Some(id), .. } = message {
+                        // The batch is answered whole, or not at all.
+                        let problem = RpcError::invalid_request("it stands behind `exit`");
+                        reply().send(&self.outgoing, error(id, problem));
+                    } else if let Message::Invalid { error: problem, .. } = message {
+                        reply().send(&self.outgoing, error("null", problem));
+                    }
+                }
+                flow
             }
         }
     }

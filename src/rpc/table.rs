@@ -74,7 +74,8 @@ pub enum Cancel {
 pub enum Flow {
     /// It does.
     Continue,
-    /// It ends now, with [`End::Exit`](super::End::Exit).
+    /// It takes no more messages and ends with [`End::Exit`](super::End::Exit) once what is in flight is answered, or
+    /// has had its time.
     Exit,
 }
 

@@ -629,7 +629,45 @@ fn the_gate_decides_before_the_table() {
 }
 
 #[test]
-fn exit_ends_at_once_with_its_answers_written() {
+fn exit_in_a_batch_loses_no_answer() {
+    let mut host = Host::new();
+    host.send(
+        r#"[{"jsonrpc":"2.0","id":1,"method":"echo"},{"jsonrpc":"2.0","id":2,"method":"wait"},
+            {"jsonrpc":"2.0","method":"release","params":{"count":1}},{"jsonrpc":"2.0","method":"exit"},
+            {"jsonrpc":"2.0","id":3,"method":"echo"},5,{"jsonrpc":"2.0","method":"panic"}]"#
+            .replace('\n', " ")
+            .as_str(),
+    );
+    let answers: Vec<Value> = serde_json::from_str(&host.receive().expect("an array")).expect("JSON");
+    let shown: Vec<_> =
+        answers.iter().map(|answer| (&answer["id"], &answer["result"], &answer["error"]["code"])).collect();
+    let (none, refused) = (json!(null), json!(-32600));
+    let expected = [
+        (&json!(1), &json!("-"), &none),
+        (&json!(2), &json!("-"), &none),
+        (&json!(3), &none, &refused),
+        (&none, &none, &refused),
+    ];
+    assert_eq!(shown, expected, "LIFECYCLE: what stands behind `exit` is refused, the rest answered");
+    assert_eq!(host.receive(), Option::None, "LIFECYCLE: then the end");
+    assert_eq!(host.run.join().expect("no panic"), End::Exit);
+}
+
+#[test]
+fn what_is_in_flight_at_exit_is_answered() {
+    let mut host = Host::new();
+    for id in 0..50 {
+        host.request(&id.to_string(), "large/yielding", json!({"text": "20000"}));
+    }
+    host.notify("exit", json!({}));
+    let mut answers: Vec<String> = std::iter::from_fn(|| host.receive()).collect();
+    answers.retain(|answer| answer.contains(r#""result":"xxx"#));
+    assert_eq!(answers.len(), 50, "LIFECYCLE: requests may be pipelined with `exit`");
+    assert_eq!(host.run.join().expect("no panic"), End::Exit);
+}
+
+#[test]
+fn exit_ends_with_its_answers_written() {
     let mut host = Host::new();
     host.request("1", "hang", json!({}));
     host.request("2", "large", json!({"text": "1000000"}));
