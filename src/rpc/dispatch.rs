@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::batch::{Batch, Reply};
@@ -24,7 +24,7 @@ use super::oversized::Oversized;
 use super::params;
 use super::peer::{Peer, PeerError, is_ours};
 use super::table::{Answer, Call, Flow, Note, Session, Table, error, panic_text};
-use crate::protocol::errors::RpcError;
+use crate::protocol::errors::{RpcError, code};
 
 pub(super) struct Dispatch<S: Session> {
     pub table: Arc<Table<S>>,
@@ -101,7 +101,7 @@ impl<S: Session> Dispatch<S> {
 
     fn request(&self, id: &str, method: &str, params: Option<&RawValue>, reply: Reply) {
         // The session's hooks and the handler's first steps run in here; a panic of theirs must not end the reader.
-        let started = catch_unwind(AssertUnwindSafe(|| self.start(id, method, params)));
+        let started = catch_unwind(AssertUnwindSafe(|| self.start(id, method, params, &reply)));
         match started {
             Ok(Ok(Started::Ready(body))) => reply.send(&self.outgoing, body),
             Ok(Ok(Started::Pending(pending))) => self.spawn(*pending, reply),
@@ -115,9 +115,14 @@ impl<S: Session> Dispatch<S> {
 
     /// Begins a request, unless it must wait for room, and polls it once, so that one that needs no waiting costs no
     /// change of thread.
-    fn start(&self, id: &str, method: &str, params: Option<&RawValue>) -> Result<Started, RpcError> {
+    fn start(&self, id: &str, method: &str, params: Option<&RawValue>, reply: &Reply) -> Result<Started, RpcError> {
         self.session.gate(method)?;
         let cancel = self.table.cancel_of(method)?;
+        let turns = reply.turns();
+        let in_batch = turns.is_some();
+        if in_batch && self.outgoing.batches_are_full() {
+            return Err(batch_too_large());
+        }
         self.in_flight.admit(id)?;
         let token = CancellationToken::new();
         let id: Arc<str> = id.into();
@@ -130,31 +135,60 @@ impl<S: Session> Dispatch<S> {
             peer: self.peer.clone(),
         };
         let mut answer = self.table.start(method, params, call);
-        let room = if self.session.may_wait(method) { self.outgoing.wait_for_room() } else { None };
-        if room.is_some() {
-            return Ok(Started::Pending(Box::new(Pending { id, cancel, token, answer, room })));
+        let mut leave = Leave::default();
+        if self.session.may_wait(method) {
+            let room = self.outgoing.wait_for_room();
+            if in_batch || room.is_some() {
+                // Polled here, so that turns come in order of arrival.
+                let mut waiting: Waiting = Box::pin(async move {
+                    let turn = match turns {
+                        Some(turns) => turns.acquire_owned().await.ok(),
+                        None => None,
+                    };
+                    let pass = match room {
+                        Some(room) => room.await.ok(),
+                        None => None,
+                    };
+                    Leave { _turn: turn, _pass: pass }
+                });
+                match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Ready(given) => leave = given,
+                    Poll::Pending => {
+                        let begin = Begin::Later { waiting, in_batch };
+                        return Ok(Started::Pending(Box::new(Pending { id, cancel, token, answer, begin })));
+                    }
+                }
+            }
         }
         // A wake-up that comes before the task exists is not lost: the task's first act is to poll again.
         Ok(match Pin::new(&mut answer).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(body) => Started::Ready(body),
-            Poll::Pending => Started::Pending(Box::new(Pending { id, cancel, token, answer, room })),
+            Poll::Pending => {
+                Started::Pending(Box::new(Pending { id, cancel, token, answer, begin: Begin::Begun(leave) }))
+            }
         })
     }
 
     fn spawn(&self, pending: Pending, reply: Reply) {
-        let Pending { id, cancel, token, answer, room } = pending;
+        let Pending { id, cancel, token, answer, begin } = pending;
         let (in_flight, outgoing, seq) = (self.in_flight.clone(), self.outgoing.clone(), self.seq);
         let request = Request { seq, cancel, token: token.clone(), reply };
         let Some(task) = in_flight.add(id.clone(), request) else { return };
         self.runtime.spawn(async move {
             // Held until the answer is queued: the end of the connection waits for it.
             let _task = task;
-            // A cancelled request need not wait: who is dropped is below, and who answers what it has has nothing yet.
-            let _pass = match room {
-                Some(room) => token.run_until_cancelled(room).await.and_then(Result::ok),
-                None => None,
+            let mut refused = false;
+            let _leave = match begin {
+                Begin::Begun(leave) => Some(leave),
+                Begin::Later { waiting, in_batch } => {
+                    // A cancelled request need not wait: what it answers is small.
+                    let leave = token.run_until_cancelled(waiting).await;
+                    refused = leave.is_some() && in_batch && outgoing.batches_are_full();
+                    leave
+                }
             };
             let body = match cancel {
+                _ if refused => error(&id, batch_too_large()),
                 super::Cancel::Cooperative => answer.await,
                 super::Cancel::Drop => match token.run_until_cancelled_owned(answer).await {
                     Some(body) => body,
@@ -221,6 +255,25 @@ struct Pending {
     cancel: super::Cancel,
     token: CancellationToken,
     answer: Answer,
-    /// To be waited for before the handler begins.
-    room: Option<oneshot::Receiver<Pass>>,
+    begin: Begin,
+}
+
+enum Begin {
+    /// The handler was polled.
+    Begun(Leave),
+    /// It must wait first.
+    Later { waiting: Waiting, in_batch: bool },
+}
+
+type Waiting = Pin<Box<dyn Future<Output = Leave> + Send>>;
+
+/// What a request holds until it is answered.
+#[derive(Default)]
+struct Leave {
+    _turn: Option<OwnedSemaphorePermit>,
+    _pass: Option<Pass>,
+}
+
+fn batch_too_large() -> RpcError {
+    RpcError::new(code::OVERLOADED, "the answers of this batch are too large together; send this one again later")
 }

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -36,6 +37,8 @@ pub(super) struct Outgoing {
     /// the end though a session still holds its `Peer`.
     sink: Mutex<Option<Sink>>,
     mark: usize,
+    /// Bytes of answers in batches that are not whole yet.
+    pub batched: AtomicUsize,
     stall: Duration,
     /// Runs the watch over a host that may have stopped reading.
     runtime: Handle,
@@ -79,10 +82,17 @@ impl Outgoing {
             idle: Condvar::new(),
             sink: Mutex::new(Some(sink)),
             mark,
+            batched: AtomicUsize::new(0),
             stall,
             runtime,
             end,
         }
+    }
+
+    /// Whether unfinished batches hold more than the mark, so that no further request of a batch may begin. They
+    /// cannot wait for room: it comes only when all of their batch are answered.
+    pub fn batches_are_full(&self) -> bool {
+        self.batched.load(Ordering::Relaxed) >= self.mark
     }
 
     /// What a new request must wait for before it begins; `None` where there is room.

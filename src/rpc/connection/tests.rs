@@ -515,6 +515,28 @@ fn over_the_mark_requests_wait_to_begin() {
 }
 
 #[test]
+fn a_batch_holds_no_more_than_the_mark() {
+    for (label, method, most) in [
+        ("TRANSPORT: ready at once", "large", 11),
+        // Those that run when the mark is reached pass it.
+        ("TRANSPORT: later", "large/yielding", 11 + 32),
+    ] {
+        let mut host = Host::limited(limits(|limits| limits.max_unsent_bytes = 1 << 20));
+        let request = |id| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"text": "100000"}});
+        for _ in 0..2 {
+            host.send(&Value::from_iter((0..100).map(request)).to_string());
+            let answers: Vec<Value> = serde_json::from_str(&host.receive().expect(label)).expect("JSON");
+            let ids: Vec<_> = answers.iter().filter_map(|answer| answer["id"].as_u64()).collect();
+            assert_eq!(ids, (0..100).collect::<Vec<_>>(), "{label}: every place is answered");
+            let whole = answers.iter().filter(|answer| answer["result"].is_string()).count();
+            assert!((11..=most).contains(&whole), "{label}: {whole} were run");
+            let refused = answers.iter().filter(|answer| answer["error"]["code"] == -32041).count();
+            assert_eq!(whole + refused, 100, "{label}: the rest may be sent again");
+        }
+    }
+}
+
+#[test]
 fn what_waits_to_begin_is_in_flight() {
     let mut host = Host::limited(limits(|limits| {
         limits.max_unsent_bytes = 1 << 20;
