@@ -124,6 +124,11 @@ impl Decoder {
         let framing = match bytes.first() {
             None => return ControlFlow::Continue(bytes),
             Some(b'{' | b'[') => Framing::Lines,
+            // A byte order mark or UTF-16 most likely; taken for a header line, it would be met with silence.
+            Some(byte) if !byte.is_ascii_graphic() => {
+                on(Event::Framing(Framing::Lines))?;
+                return self.broken("the first byte begins neither JSON nor a header", on);
+            }
             Some(_) => Framing::Headers,
         };
         self.state = match framing {

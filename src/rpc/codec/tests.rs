@@ -45,6 +45,8 @@ fn one_line_a_case() {
     use Framing::{Headers, Lines};
     let message = |text: &str| Seen::Message(text.to_owned());
     for (label, stream, framing, expected) in [
+        ("TRANSPORT: a byte order mark", "\u{feff}{\"a\":1}\n", Lines, vec![Seen::Broken]),
+        ("TRANSPORT: a NUL", "\0{\0}\0", Lines, vec![Seen::Broken]),
         ("TRANSPORT: a brace means lines", "{}\n", Lines, vec![message("{}")]),
         ("TRANSPORT: a bracket means lines", "[]\n", Lines, vec![message("[]")]),
         ("TRANSPORT: white space does not decide", " \r\n\t{}\n", Lines, vec![message("{}")]),
