@@ -30,7 +30,7 @@ pub fn answer(catalog: &Catalog, view: &View, names: &[String]) -> String {
                 separate(&mut errors);
                 push_string(name, &mut errors);
                 errors.push(':');
-                push_string(&format!("{name} is loaded already: call it directly, by its own name."), &mut errors);
+                push_string(&catalog.called_directly(name, view), &mut errors);
             }
             Named::Unknown => {
                 separate(&mut not_found);

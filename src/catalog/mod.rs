@@ -296,6 +296,18 @@ impl Catalog {
         }
     }
 
+    /// What a model is told of a name that the host itself answers to.
+    pub fn called_directly(&self, name: &str, view: &View) -> String {
+        match self.bare(name, view) {
+            // The host may not have it at all, and then this is what was meant.
+            Some(id) => format!(
+                "{name} is a tool of the host: if it is loaded, call it directly, by its own name. The deferred tool of that name is {}.",
+                self.tool(id).name
+            ),
+            None => format!("{name} is loaded already: call it directly, by its own name."),
+        }
+    }
+
     /// The one deferred tool in scope that is so called without its server part, case folded.
     fn bare(&self, name: &str, view: &View) -> Option<ToolId> {
         only(&self.folded().bare, name, view, |id, name| self.bare_names(id).any(|bare| bare == name))

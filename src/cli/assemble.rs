@@ -58,7 +58,11 @@ pub fn summary(page: &mut Page, indent: &str, assembled: &Assembled) {
     };
     let Assembled { tokens, listing_form, listing_tokens, listing_budget, .. } = assembled;
     let (before, after) = (grouped(tokens.before), grouped(tokens.after));
-    let saved = if assembled.activated { format!(", {} % saved", tokens.saved()) } else { String::new() };
+    let saved = match (assembled.activated, tokens.saved()) {
+        (false, _) => String::new(),
+        (true, 0) => ", which pays from some more tools on".to_owned(),
+        (true, saved) => format!(", {saved} % saved"),
+    };
     page.line(&[(Style::Dim, indent), (Style::Dim, "tools   "), (Style::Plain, &tools)]);
     let costs = format!("{before} if all were loaded, {after} as it is");
     page.line(&[(Style::Dim, indent), (Style::Dim, "tokens  "), (Style::Plain, &costs), (Style::Green, &saved)]);

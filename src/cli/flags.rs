@@ -33,7 +33,7 @@ pub struct Common {
     /// Folder whose .toolscout is read [default: what the host says, else the working directory]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub workspace: Option<PathBuf>,
-    /// Let the workspace's own settings name servers, gateway and core tools
+    /// Let what the workspace's own settings say of core tools, servers and gateway take effect
     #[arg(long, global = true)]
     pub trust_workspace: bool,
 }

@@ -215,9 +215,10 @@ fn deferred(sight: &Sight, name: &str) -> Result<ToolId, Refused> {
         Named::Bridge => Err(refuse_problem(Problem::new(format!(
             "`{name}` is a bridge tool and cannot be called through the bridge; nothing was invoked. Call it directly."
         )))),
-        Named::Core | Named::Visible(_) => Err(refuse_problem(Problem::new(format!(
-            "`{name}` is loaded already; nothing was invoked. Call it directly, by its own name."
-        )))),
+        Named::Core | Named::Visible(_) => {
+            let directly = sight.catalog.called_directly(name, &sight.view);
+            Err(refuse_problem(Problem::new(format!("Nothing was invoked: {directly}"))))
+        }
         Named::Unknown => {
             let Sight { catalog, view } = sight;
             let candidates = (0..catalog.sources.len()).filter(|source| view.counts[*source] > 0).flat_map(|source| {

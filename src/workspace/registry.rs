@@ -74,16 +74,27 @@ pub fn reread(
         Err(diagnostic(file, &text, Severity::Error, "registry-shape", offset, pointer.to_owned(), message))
     };
     let (mut sources, mut tools) = (None, None);
+    let mut answer = None;
     members(content.get(), |key, value| match &*key {
+        "result" => answer = Some(value),
         "sources" => sources = Some(value),
         "tools" => tools = Some(value),
         _ => {}
     });
+    let mut tools_at = "/tools";
+    if let (None, None, Some(answer)) = (sources, tools, answer) {
+        // The whole answer of a server to `tools/list`, as it came over the wire.
+        members(answer.get(), |key, value| {
+            if key == "tools" {
+                (tools, tools_at) = (Some(value), "/result/tools");
+            }
+        });
+    }
     match (sources.map(list), tools.map(list)) {
         (Some(Ok(entries)), _) => reader.sources(entries.into_iter().map(Entry::read).collect()),
         (Some(Err(other)), _) => return shape(other, "/sources", NO_LIST),
-        (None, Some(Ok(tools))) => reader.bare(stem, tools, "/tools"),
-        (None, Some(Err(other))) => return shape(other, "/tools", NO_LIST),
+        (None, Some(Ok(tools))) => reader.bare(stem, tools, tools_at),
+        (None, Some(Err(other))) => return shape(other, tools_at, NO_LIST),
         (None, None) => match list(content) {
             Ok(tools) => reader.bare(stem, tools, ""),
             Err(other) => return shape(other, "", NO_REGISTRY),
