@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Question, Version};
 use crate::editor::mark;
+use crate::history::Seen;
 use crate::random::Random;
 use crate::site::{DEADLINE, Site};
 
@@ -51,8 +52,8 @@ struct Connection<'a> {
     messages: Receiver<(Instant, String)>,
     last: u64,
     waiting: HashMap<u64, Asked>,
-    /// The latest states of the files that it was shown.
-    seen: [Option<usize>; 3],
+    /// What it was shown last of each file.
+    seen: [Option<Seen>; 3],
     revision: u64,
     /// Versions of the registries that it was shown last.
     versions: [Version; 2],
@@ -68,6 +69,8 @@ struct Asked {
     at: Instant,
     /// States of the files that the answer must not lie before.
     floor: [usize; 3],
+    /// What [`Connection::seen`] was.
+    seen: [Option<Seen>; 3],
     revision: u64,
 }
 
@@ -154,8 +157,9 @@ impl<'a> Connection<'a> {
         let (method, params) = (question.method(), question.params(self.client));
         let message = json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params });
         let settled = [0, 1, 2].map(|file| self.site.files[file].history.settled());
-        let floor = [0, 1, 2].map(|file| self.seen[file].unwrap_or(0).max(settled[file]));
-        self.waiting.insert(self.last, Asked { question, at: Instant::now(), floor, revision: self.revision });
+        let floor = [0, 1, 2].map(|file| self.seen[file].map_or(0, |seen| seen.state).max(settled[file]));
+        self.waiting
+            .insert(self.last, Asked { question, at: Instant::now(), floor, seen: self.seen, revision: self.revision });
         let stdin = self.stdin.as_mut().expect("open until the end");
         stdin.write_all(format!("{message}\n").as_bytes()).map_err(|_| Gone)
     }
@@ -202,9 +206,11 @@ impl<'a> Connection<'a> {
         for (file, version) in shown.files.into_iter().enumerate() {
             let Some(version) = version else { continue };
             let floor = if is_late { 0 } else { asked.floor[file] };
-            let found = self.site.files[file].history.find(floor, self.seen[file], version);
+            let found = self.site.files[file].history.find(floor, asked.seen[file], version);
             let state = found.map_err(|error| format!("file {file} after {took:?}: {error}"))?;
-            self.seen[file] = self.seen[file].max(Some(state));
+            if self.seen[file].is_none_or(|seen| seen.state <= state) {
+                self.seen[file] = Some(Seen { state, version });
+            }
             if let Some(known) = self.versions.get_mut(file) {
                 *known = version;
             }

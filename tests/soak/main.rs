@@ -52,7 +52,8 @@ fn soak() {
             .collect();
         let editors = [&[0][..], &[1, 2]]
             .map(|files| scope.spawn(move || edit(site, files, &mut Random::new(seed, CLIENTS + files.len() as u64))));
-        let killer = scope.spawn(move || kill_daemons(site, site.until - lasting / 2, &mut Random::new(seed, CLIENTS + 3)));
+        let killer =
+            scope.spawn(move || kill_daemons(site, site.until - lasting / 2, &mut Random::new(seed, CLIENTS + 3)));
         let sampler = scope.spawn(move || sample(site));
         let tallies: Vec<Tally> = clients.into_iter().map(|thread| thread.join().expect("a client")).collect();
         let writes: u64 = editors.into_iter().map(|thread| thread.join().expect("an editor")).sum();

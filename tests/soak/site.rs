@@ -85,10 +85,8 @@ impl Site {
             if daemons.killed.contains(&pid) {
                 return;
             }
-            if !daemons.seen.contains_key(&pid) {
-                let process = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
-                daemons.seen.insert(pid, process);
-            }
+            let open = || pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
+            daemons.seen.entry(pid).or_insert_with(open);
             self.serving.store(pid, Ordering::SeqCst);
         });
     }
