@@ -81,7 +81,7 @@ impl Edited {
             }
             _ => {
                 // It may be gone already.
-                let _ = self.history.become_(State::Absent, || fs::remove_file(&self.path));
+                let _ = self.history.enter(State::Absent, || fs::remove_file(&self.path));
                 return last;
             }
         }
@@ -96,14 +96,14 @@ impl Edited {
     fn save(&self, version: u64) {
         let beside = self.path.with_extension("beside");
         fs::write(&beside, self.text(version)).unwrap();
-        self.history.become_(State::Whole(version), || fs::rename(&beside, &self.path)).unwrap();
+        self.history.enter(State::Whole(version), || fs::rename(&beside, &self.path)).unwrap();
     }
 
     /// Empties the file and writes some of it.
     fn write_half(&self, version: u64, random: &mut Random) -> (File, String) {
         let mut text = self.text(version);
         let rest = text.split_off(random.within(0..text.len() as u64) as usize);
-        self.history.become_(State::Broken, || {
+        self.history.enter(State::Broken, || {
             let mut file = File::create(&self.path).unwrap();
             file.write_all(text.as_bytes()).unwrap();
             (file, rest)
@@ -112,7 +112,7 @@ impl Edited {
 
     fn write_in_place(&self, version: u64, random: &mut Random) {
         let (mut file, rest) = self.write_half(version, random);
-        self.history.become_(State::Whole(version), || file.write_all(rest.as_bytes())).unwrap();
+        self.history.enter(State::Whole(version), || file.write_all(rest.as_bytes())).unwrap();
     }
 
     /// Has a link lead to another file.
@@ -121,6 +121,6 @@ impl Edited {
         let (target, beside) = (self.targets.join(name), self.path.with_extension("beside"));
         fs::write(&target, self.text(version)).unwrap();
         symlink(&target, &beside).unwrap();
-        self.history.become_(State::Whole(version), || fs::rename(&beside, &self.path)).unwrap();
+        self.history.enter(State::Whole(version), || fs::rename(&beside, &self.path)).unwrap();
     }
 }

@@ -35,8 +35,8 @@ struct Inner {
 }
 
 impl History {
-    /// Does what makes a file be in this state.
-    pub fn become_<T>(&self, state: State, act: impl FnOnce() -> T) -> T {
+    /// Does what brings the file into this state.
+    pub fn enter<T>(&self, state: State, act: impl FnOnce() -> T) -> T {
         self.with(|inner| inner.states.push(state));
         let done = act();
         self.with(|inner| inner.settled = inner.states.len() - 1);
@@ -107,7 +107,7 @@ fn what_a_history_may_show() {
         ("removed, but shown", &[Whole(1), Absent], 1, seen(0, Some(1)), Some(1), None),
     ] {
         let history = History::default();
-        states.iter().for_each(|state| history.become_(*state, || ()));
+        states.iter().for_each(|state| history.enter(*state, || ()));
         assert_eq!(history.find(floor, seen, version).ok(), found, "{label}");
     }
 }
