@@ -14,17 +14,37 @@ use super::segment::{Segment, term_hash};
 use super::source::Source;
 use super::{Catalog, ToolId, words};
 
-/// Stems of words met before; each is stemmed once a catalog.
+/// Stems of words met before, by number; each word is stemmed once a catalog.
 #[derive(Default)]
-pub struct Stems(FxHashMap<Box<str>, Box<str>>);
+pub struct Stems {
+    words: FxHashMap<Box<str>, u32>,
+    numbers: FxHashMap<Box<str>, u32>,
+    texts: Vec<Box<str>>,
+}
 
 impl Stems {
-    /// The stem of a lower-cased word.
-    pub fn of(&mut self, word: &str) -> &str {
-        if !self.0.contains_key(word) {
-            self.0.insert(word.into(), words::stem(word).into());
+    /// The number of a lower-cased word's stem.
+    pub fn number(&mut self, word: &str) -> u32 {
+        if let Some(&number) = self.words.get(word) {
+            return number;
         }
-        &self.0[word]
+        let stem = words::stem(word);
+        let number = match self.numbers.get(&*stem) {
+            Some(&number) => number,
+            None => {
+                let number = self.texts.len() as u32;
+                self.texts.push(stem.as_ref().into());
+                self.numbers.insert(stem.as_ref().into(), number);
+                number
+            }
+        };
+        self.words.insert(word.into(), number);
+        number
+    }
+
+    /// The stem with a number.
+    pub fn text(&self, number: u32) -> &str {
+        &self.texts[number as usize]
     }
 }
 

@@ -3,8 +3,6 @@
 //! Immutable and built once a source, so that catalogs share it and adding a source costs the others nothing.
 //! Document numbers are positions in the source's list of tools.
 
-use rustc_hash::FxHashMap;
-
 use super::index::Stems;
 use super::pattern::content_hash;
 use super::source::{Kind, Source, Tool};
@@ -39,8 +37,7 @@ impl Segment {
         let mut builder = Builder {
             stems,
             segment: Self::default(),
-            terms: FxHashMap::default(),
-            known: FxHashMap::default(),
+            terms: Vec::new(),
             current: Vec::new(),
             pairs: Vec::new(),
             pair_ends: Vec::new(),
@@ -117,12 +114,14 @@ impl Words {
     }
 }
 
+/// A stem that no document of the source has had yet.
+const NONE: u32 = u32::MAX;
+
 struct Builder<'a> {
     stems: &'a mut Stems,
     segment: Segment,
-    /// Terms to their numbers, and words as written to those of their stems.
-    terms: FxHashMap<Box<str>, u32>,
-    known: FxHashMap<Box<str>, u32>,
+    /// Numbers of stems to those of terms here.
+    terms: Vec<u32>,
     current: Vec<u32>,
     /// (term, frequency) of all documents, and where each document's end.
     pairs: Vec<(u32, u16)>,
@@ -131,23 +130,16 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn add(&mut self, word: &str) {
-        if let Some(&id) = self.known.get(word) {
-            self.current.push(id);
-            return;
+        let number = self.stems.number(word) as usize;
+        if number >= self.terms.len() {
+            self.terms.resize(number + 1, NONE);
         }
-        let stem = self.stems.of(word);
-        let id = match self.terms.get(stem) {
-            Some(&id) => id,
-            None => {
-                let id = self.segment.ends.len() as u32;
-                self.segment.text.push_str(stem);
-                self.segment.ends.push(self.segment.text.len() as u32);
-                self.terms.insert(stem.into(), id);
-                id
-            }
-        };
-        self.known.insert(word.into(), id);
-        self.current.push(id);
+        if self.terms[number] == NONE {
+            self.terms[number] = self.segment.ends.len() as u32;
+            self.segment.text.push_str(self.stems.text(number as u32));
+            self.segment.ends.push(self.segment.text.len() as u32);
+        }
+        self.current.push(self.terms[number]);
     }
 
     fn end_document(&mut self) {

@@ -209,13 +209,15 @@ impl<'a> Reader<'a> {
     fn info(&mut self, entry: &Entry<'a>, name: &str, at: &str) -> SourceInfo {
         let kind = match entry.kind {
             None => Kind::Mcp,
-            Some(json) => serde_json::from_str(json.get()).unwrap_or_else(|_| {
-                let last = self.last_of(name).map(|last| last.info.kind);
-                let instead = if last.is_some() { "it stays as it was" } else { "the source's tools stay visible" };
-                let message = format!("`kind` is none of core, mcp, plugin: {instead}");
-                self.say(Severity::Warning, "source-kind", self.offset(json), format!("{at}/kind"), message);
-                last.unwrap_or(Kind::Unknown)
-            }),
+            Some(json) => {
+                serde_json::from_str(json.get()).ok().filter(|kind| *kind != Kind::Connectors).unwrap_or_else(|| {
+                    let last = self.last_of(name).map(|last| last.info.kind);
+                    let instead = if last.is_some() { "it stays as it was" } else { "the source's tools stay visible" };
+                    let message = format!("`kind` is none of core, mcp, plugin: {instead}");
+                    self.say(Severity::Warning, "source-kind", self.offset(json), format!("{at}/kind"), message);
+                    last.unwrap_or(Kind::Unknown)
+                })
+            }
         };
         let mut info = SourceInfo::new(name, kind, self.origin);
         match entry.names.map(|json| (json, json.get())) {
