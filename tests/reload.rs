@@ -268,24 +268,21 @@ fn one_bad_tool_keeps_its_last_good_definition_and_the_others_change() {
 fn a_burst_is_told_once() {
     let files = Files::new();
     let mut sidecar = files.sidecar();
+    // A look that was due for something else may fall amid a burst, and then it is done again; without gathering, no
+    // burst is ever told as one.
     for round in 0..20 {
-        let start = Instant::now();
         for file in 0..10 {
             let name = format!("t{round}_{file}");
             let source = json!({ "sources": [{ "name": name, "kind": "plugin", "tools": [{ "name": name }] }] });
             files.write(&format!("work/.toolscout/registry/{name}.json"), source);
         }
-        let was_burst = start.elapsed() < Duration::from_millis(40);
-        let added = sidecar.note(CHANGE)["added"].as_array().unwrap().len();
-        // A machine that stood still in between made two bursts of it: then it is done again.
-        if was_burst {
-            assert_eq!(added, 10);
+        if sidecar.note(CHANGE)["added"].as_array().unwrap().len() == 10 {
             return;
         }
         while sidecar.tools().len() < 10 * (round + 1) {}
         sidecar.notes(CHANGE);
     }
-    panic!("the machine is too slow for a burst");
+    panic!("no burst of ten files was told as one change");
 }
 
 #[test]
