@@ -1,5 +1,7 @@
 //! The known name that is spelled most like an unknown one.
 
+use strsim::levenshtein;
+
 /// Longer names are no slip of the finger, and the distance is quadratic.
 const MAX_BYTES: usize = 64;
 
@@ -8,24 +10,10 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     if name.len() > MAX_BYTES {
         return None;
     }
-    let near = candidates.into_iter().map(|candidate| (distance(name, candidate), candidate));
+    let folded = name.to_lowercase();
+    let near = candidates.into_iter().map(|candidate| (levenshtein(&folded, &candidate.to_lowercase()), candidate));
     let (distance, candidate) = near.min_by_key(|(distance, _)| *distance)?;
     (distance <= name.chars().count().div_ceil(3)).then_some(candidate)
-}
-
-/// Levenshtein's distance in characters, case ignored.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().flat_map(char::to_lowercase).collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, from) in left.chars().flat_map(char::to_lowercase).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, &to) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != to);
-            diagonal = row[column + 1];
-            row[column + 1] = substituted.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::protocol::host::{InvokeParams, InvokeResult};
 use crate::protocol::work::{
     BridgeParams, BridgeResult, Content, Dispatch, PlanParams, PlanResult, PlannedCall, ResolveResult, ResolvedCall,
 };
-use crate::rpc::{Call, PeerError};
+use crate::rpc::Call;
 
 /// A catalog under a scope, as one request sees it.
 struct Sight {
@@ -277,16 +277,12 @@ async fn run(
     Ok(BridgeResult::Content(match answer.map(|answer| serde_json::from_str::<InvokeResult>(answer.get())) {
         Ok(Ok(result)) => Content { content: result.content, is_error: result.is_error, coerced: ready.coerced },
         Ok(Err(_)) => failed(&tool.name, "the host's answer is not `{content, isError?}`"),
-        Err(error) => failed(&tool.name, &reason(&error)),
+        Err(error) => failed(&tool.name, &error.to_string()),
     }))
 }
 
 fn failed(tool: &str, reason: &str) -> Content {
     refuse_problem(Problem::new(format!("`{tool}` failed: {reason}")))
-}
-
-fn reason(error: &PeerError) -> String {
-    error.to_string()
 }
 
 pub async fn resolve(call: Call<Session>, params: BridgeParams) -> Result<ResolveResult, RpcError> {

@@ -50,21 +50,5 @@ pub fn section_knowing(path: &str, key: &str) -> Option<&'static str> {
 pub fn nearest(path: &str, key: &str) -> Option<&'static str> {
     // What lies beyond the longest key adds the same to every distance.
     let key: String = key.chars().take(64).collect::<String>().to_lowercase();
-    keys_of(path).iter().copied().min_by_key(|known| edit_distance(&key, &known.to_lowercase()))
-}
-
-/// Levenshtein's distance: insertions, deletions and substitutions of single characters.
-fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (at, from) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        let mut beside = at + 1;
-        for (cell, to) in row.iter_mut().skip(1).zip(&right) {
-            let cost = (diagonal + usize::from(from != *to)).min(*cell + 1).min(beside + 1);
-            diagonal = std::mem::replace(cell, cost);
-            beside = cost;
-        }
-    }
-    row.last().copied().unwrap_or_default()
+    keys_of(path).iter().copied().min_by_key(|known| strsim::levenshtein(&key, &known.to_lowercase()))
 }
