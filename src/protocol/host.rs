@@ -36,3 +36,82 @@ pub struct InvokeResult {
     #[serde(default)]
     pub is_error: bool,
 }
+
+/// Parameters of `host/approve`: what the sidecar would do by itself, and may not without a person's word.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApproveParams {
+    /// A tool's visible name; or `server:<name>`, an MCP server that the workspace asks to have started; or
+    /// `workspace`, settings of the workspace's own file that wait for trust.
+    pub name: String,
+    /// What it would be done with: a call's arguments, a server's command, the settings. To be shown to the person.
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    pub arguments: Value,
+    /// The tool's or server's toolset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub toolset: Option<String>,
+    /// The model's id of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// Position in the call's batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
+}
+
+/// Answer of a host to `host/approve`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApproveResult {
+    /// What the person, or the host for them, decided.
+    pub decision: Decision,
+    /// Arguments to take instead of those shown; they are checked again. For calls only.
+    #[serde(default)]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    pub arguments: Option<Value>,
+    /// Why not, for the model.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// Whether what was asked about may be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// Do it.
+    Allow,
+    /// Do not.
+    Deny,
+}
+
+/// Parameters of `host/showConnections`: a card of accounts that a person is to connect.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShowConnectionsParams {
+    /// The accounts, in the order asked for.
+    pub connections: Vec<ConnectionCard>,
+    /// The model's id of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+}
+
+/// One account on the card.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionCard {
+    /// The connector's slug.
+    pub connector: String,
+    /// `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`.
+    pub status: String,
+    /// Where the person signs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_url: Option<String>,
+}
+
+/// Answer of a host to `host/showConnections`, once the card is closed.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShowConnectionsResult {
+    /// Slugs of the connectors that the person passed over.
+    #[serde(default)]
+    pub skipped: Vec<String>,
+}

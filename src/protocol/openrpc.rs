@@ -164,6 +164,16 @@ impl Contract {
             "host/invoke",
             "Runs a tool of the host, if the host has the capability `invoke`.",
         );
+        self.request::<host::ApproveParams, host::ApproveResult>(
+            to,
+            "host/approve",
+            "Asks for a person's word, if the host has the capability `approve`.",
+        );
+        self.request::<host::ShowConnectionsParams, host::ShowConnectionsResult>(
+            to,
+            "host/showConnections",
+            "Shows a card of accounts to connect, if the host has the capability `showConnections`.",
+        );
         self.notification::<lifecycle::FileDiagnostics>(
             to,
             "diagnostics/publish",
