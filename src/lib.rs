@@ -14,5 +14,6 @@ pub mod diagnostic;
 pub mod protocol;
 pub mod rpc;
 pub mod server;
+pub mod servers;
 pub mod share;
 pub mod workspace;

@@ -1,0 +1,151 @@
+//! A call of a tool, made by the server that has it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam, ProgressToken, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
+use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::answer::Answer;
+use super::spec::Spec;
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// What is done, in the server's own measure.
+    pub progress: f64,
+    /// What there is to do, if it is known.
+    pub total: Option<f64>,
+    /// What is going on.
+    pub message: Option<String>,
+}
+
+/// Who waits for news of which call.
+#[derive(Default)]
+pub struct Waiting(Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>>>);
+
+/// News kept for who does not take them; of more the oldest are what counts least, but a sender cannot take back, so the
+/// newest are dropped.
+const NEWS: usize = 64;
+
+impl Waiting {
+    /// Passes on what a server said.
+    pub fn tell(&self, params: ProgressNotificationParam) {
+        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waiting) = waiting.get(&params.progress_token) {
+            let progress = Progress { progress: params.progress, total: params.total, message: params.message };
+            let _ = waiting.try_send(progress);
+        }
+    }
+}
+
+/// A request that the server is told of if nobody waits for its answer any more.
+struct Pending {
+    handle: Option<RequestHandle<RoleClient>>,
+    waiting: Arc<Waiting>,
+    runtime: Handle,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let Some(handle) = self.handle.take() else { return };
+        self.waiting.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle.progress_token);
+        self.runtime.spawn(async move { handle.cancel(Some("nobody waits for the answer".to_owned())).await });
+    }
+}
+
+/// Calls a tool. Dropping the future tells the server that nobody waits any more.
+///
+/// # Errors
+/// What the model is to be told.
+pub async fn call(
+    spec: &Spec,
+    peer: &Peer<RoleClient>,
+    waiting: &Arc<Waiting>,
+    runtime: &Handle,
+    tool: &str,
+    arguments: Map<String, Value>,
+    on_progress: impl Fn(Progress),
+) -> Result<Answer, String> {
+    let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+    let request = CallToolRequest::new(params);
+    let request = ClientRequest::CallToolRequest(request);
+    let handle = peer.send_cancellable_request(request, PeerRequestOptions::no_options());
+    let deadline = tokio::time::sleep(spec.call_timeout);
+    tokio::pin!(deadline);
+    // A server that reads nothing takes no request either.
+    let handle = tokio::select! {
+        handle = handle => handle.map_err(|error| why(spec, error))?,
+        () = &mut deadline => return Err(too_long(spec.call_timeout)),
+    };
+    let (news, mut progress) = mpsc::channel(NEWS);
+    waiting.0.lock().unwrap_or_else(PoisonError::into_inner).insert(handle.progress_token.clone(), news);
+    let mut pending = Pending { handle: Some(handle), waiting: waiting.clone(), runtime: runtime.clone() };
+    let answer = loop {
+        let Some(handle) = &mut pending.handle else { return Err(ENDED.to_owned()) };
+        tokio::select! {
+            biased;
+            Some(progress) = progress.recv() => on_progress(progress),
+            answer = &mut handle.rx => break answer,
+            () = &mut deadline => return Err(too_long(spec.call_timeout)),
+        }
+    };
+    if let Some(handle) = pending.handle.take() {
+        waiting.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle.progress_token);
+    }
+    match answer {
+        Ok(Ok(result)) => read(result),
+        Ok(Err(error)) => Err(why(spec, error)),
+        Err(_) => Err(ENDED.to_owned()),
+    }
+}
+
+const ENDED: &str = "the server ended while it ran; it may have taken effect";
+
+fn too_long(limit: Duration) -> String {
+    format!("there was no answer within {} s; it may have taken effect", limit.as_secs_f64())
+}
+
+fn why(spec: &Spec, error: ServiceError) -> String {
+    match error {
+        ServiceError::McpError(error) => spec.shown(&error.message),
+        ServiceError::TransportClosed => ENDED.to_owned(),
+        ServiceError::TransportSend(error) => spec.shown(&format!("the server cannot be reached: {error}")),
+        other => spec.shown(&other.to_string()),
+    }
+}
+
+fn read(result: ServerResult) -> Result<Answer, String> {
+    // As it came: what this SDK does not know of it goes on all the same.
+    let result = match result {
+        ServerResult::InputRequiredResult(_) => {
+            return Err("the server wants to ask the user something, which cannot be done from here".to_owned());
+        }
+        ServerResult::CreateTaskResult(_) => {
+            return Err("the server answered with a task instead of a result".to_owned());
+        }
+        ServerResult::CustomResult(result) => Ok(result.0),
+        result => serde_json::to_value(result),
+    };
+    let Ok(Value::Object(mut result)) = result else {
+        return Err("the server's answer is no result of a tool".to_owned());
+    };
+    let content = match result.remove("content") {
+        Some(Value::Array(content)) => content,
+        None => Vec::new(),
+        Some(other) => vec![other],
+    };
+    Ok(Answer {
+        content,
+        structured: result.remove("structuredContent"),
+        meta: result.remove("_meta"),
+        is_error: result.get("isError").and_then(Value::as_bool).unwrap_or(false),
+        whole: None,
+    })
+}

@@ -1,0 +1,47 @@
+//! A server that is reached over Streamable HTTP.
+
+use std::collections::HashMap;
+
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+
+use super::spec::Reach;
+use super::stdout::LONGEST;
+
+/// The way to a server; nothing is sent yet.
+///
+/// # Errors
+/// What a person is to be told.
+pub fn transport(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+    let Reach::Http { url, headers } = reach else { return Err("it is reached over its standard streams".to_owned()) };
+    // Once a process; that it is there already is no error.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder()
+        // A redirect could carry the headers, which are secret, to somebody else.
+        .redirect(reqwest::redirect::Policy::none())
+        // An idle connection whose last answer was not read to its end stalls the next request.
+        .pool_max_idle_per_host(0)
+        .build()
+        .map_err(|error| format!("HTTP cannot be spoken here: {}", cause(&error)))?;
+    let mut named = HashMap::new();
+    for (name, value) in headers {
+        // Their form was checked when the entry was read.
+        if let (Ok(name), Ok(mut value)) = (http::HeaderName::try_from(name), http::HeaderValue::try_from(value)) {
+            value.set_sensitive(true);
+            named.insert(name, value);
+        }
+    }
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(named);
+    config.max_json_response_size = LONGEST;
+    config.max_sse_event_size = LONGEST;
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// What is at the bottom of an error: `Connection refused` rather than that a request failed.
+pub fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut deepest = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
+}

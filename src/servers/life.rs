@@ -1,0 +1,295 @@
+//! The life of one server: started, asked for its tools, listened to, started again when it ends.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::ClientHandler;
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProtocolVersion};
+use rmcp::service::{ClientInitializeError, NotificationContext, Peer, RoleClient, RunningService, ServiceExt};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::cache::Cache;
+use super::call::Waiting;
+use super::http;
+use super::process::{self, Process, Starter};
+use super::server::{Server, State};
+use super::spec::Reach;
+use super::stdout::{self, LONGEST};
+use super::tools::{self, Listed, Warning};
+
+/// Pauses before a server is started again: doubled each time, from the first to the last.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// A server that ran so long begins with the first pause again.
+const WELL: Duration = Duration::from_secs(60);
+/// Changes of a list are gathered for so long; for a server that goes on changing it, ever longer up to the second.
+const GATHER: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// How long the last words of a process that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// What a life needs of those around it.
+#[derive(Clone)]
+pub struct Around {
+    /// Starts processes.
+    pub starter: Arc<Starter>,
+    /// This program, which starts servers.
+    pub launcher: Option<PathBuf>,
+    /// Keeps lists of tools.
+    pub cache: Cache,
+}
+
+/// Lives until `end`.
+pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
+    let mut pause = PAUSES.0;
+    loop {
+        let begun = Instant::now();
+        let mut body = Body::default();
+        let stop = tokio::select! {
+            stop = run(&server, &around, &mut body) => Some(stop),
+            () = end.cancelled() => None,
+        };
+        let told = stop.is_none();
+        body.end(told).await;
+        let Some(Stop { reason, ran }) = stop else { break };
+        let reason = server.spec.shown(&reason);
+        tracing::warn!(server = server.spec.name, reason, "an MCP server does not run");
+        if begun.elapsed() >= WELL {
+            pause = PAUSES.0;
+        }
+        server.change(|view| {
+            // One that ran comes back with its tools in all likelihood, so they are not taken away for the moment.
+            view.state = if ran { State::Starting } else { State::Down };
+            if !ran {
+                view.source = None;
+            }
+            (view.reason, view.last_error) = (Some(reason.clone()), Some(reason));
+            view.peer = None;
+        });
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = end.cancelled() => break,
+        }
+        pause = (pause * 2).min(PAUSES.1);
+    }
+    server.change(|view| {
+        (view.state, view.peer, view.source) = (State::Down, None, None);
+        view.reason = Some("it was ended".to_owned());
+    });
+}
+
+/// Why a server does not run.
+struct Stop {
+    reason: String,
+    /// Whether it did before.
+    ran: bool,
+}
+
+/// What a running server consists of, in the order in which it is taken apart.
+#[derive(Default)]
+struct Body {
+    service: Option<RunningService<RoleClient, Listener>>,
+    process: Option<Process>,
+    tasks: Vec<Task>,
+}
+
+/// A task that ends when this is dropped.
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Body {
+    /// Closes its standard input, then ends its process and all that it started.
+    async fn end(self, told: bool) {
+        drop(self.service);
+        if let Some(process) = self.process {
+            process.end(told).await;
+        }
+    }
+}
+
+/// What a server says without being asked.
+struct Listener {
+    changed: Arc<Notify>,
+    waiting: Arc<Waiting>,
+}
+
+impl ClientHandler for Listener {
+    async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.waiting.tell(params);
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let this = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), this)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+}
+
+/// Runs it once, from its start to its end.
+async fn run(server: &Arc<Server>, around: &Around, body: &mut Body) -> Stop {
+    let begun = Instant::now();
+    let changed = Arc::new(Notify::new());
+    let limit = server.spec.startup_timeout;
+    let started = tokio::time::timeout(limit, start(server, around, body, changed.clone())).await;
+    let (peer, listed) = match started {
+        Ok(Ok(started)) => started,
+        Ok(Err(reason)) => return Stop { reason: body.ending_or(reason).await, ran: false },
+        Err(_) => return Stop { reason: format!("it did not answer within {} s", limit.as_secs_f64()), ran: false },
+    };
+    take(server, around, listed, Some((peer.clone(), begun.elapsed())));
+    body.tasks.push(Task(tokio::spawn(follow(server.clone(), around.clone(), peer, changed))));
+    let closed = async {
+        match body.service.take() {
+            Some(service) => drop(service.waiting().await),
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(closed);
+    let reason = match &mut body.process {
+        None => {
+            closed.await;
+            "the connection to it was closed".to_owned()
+        }
+        Some(process) => tokio::select! {
+            ending = process.ended() => ending,
+            () = &mut closed => {
+                let ending = tokio::time::timeout(LAST_WORDS, process.ended()).await;
+                ending.unwrap_or_else(|_| "it closed its standard output".to_owned())
+            }
+        },
+    };
+    Stop { reason, ran: true }
+}
+
+impl Body {
+    /// How its process ended, where that is why; else the reason given.
+    async fn ending_or(&mut self, reason: String) -> String {
+        match &mut self.process {
+            Some(process) => tokio::time::timeout(LAST_WORDS, process.ended()).await.unwrap_or(reason),
+            None => reason,
+        }
+    }
+}
+
+/// Starts it, shakes hands, and asks for its tools.
+async fn start(
+    server: &Arc<Server>,
+    around: &Around,
+    body: &mut Body,
+    changed: Arc<Notify>,
+) -> Result<(Peer<RoleClient>, Listed), String> {
+    let listener = Listener { changed, waiting: server.waiting.clone() };
+    let service = match &server.spec.reach {
+        reach @ Reach::Http { .. } => listener.serve(http::transport(reach)?).await,
+        reach @ Reach::Stdio { .. } => {
+            let (process, streams) = process::start(&around.starter, reach, around.launcher.as_ref()).await?;
+            body.process = Some(process);
+            let (to, messages) = tokio::io::duplex(64 << 10);
+            let (heard, drained) = (server.clone(), server.clone());
+            body.tasks.push(Task(tokio::spawn(async move {
+                let news = || heard.change(|view| note_dropped(&heard, &mut view.warnings));
+                stdout::pass(streams.output, to, LONGEST, &heard.dropped, news).await;
+            })));
+            body.tasks.push(Task(tokio::spawn(async move { drained.errors.drain(streams.errors).await })));
+            let transport = AsyncRwTransport::new_client(messages, streams.input).with_max_line_length(usize::MAX);
+            listener.serve(transport).await
+        }
+    };
+    let service = service.map_err(|error| why(&error))?;
+    let peer = service.peer().clone();
+    body.service = Some(service);
+    let listed = tools::list(&peer).await?;
+    Ok((peer, listed))
+}
+
+/// Asks again whenever the server says that its tools changed.
+async fn follow(server: Arc<Server>, around: Around, peer: Peer<RoleClient>, changed: Arc<Notify>) {
+    let mut gather = GATHER.0;
+    let mut asked = Instant::now();
+    loop {
+        changed.notified().await;
+        gather = if asked.elapsed() < 4 * gather { (2 * gather).min(GATHER.1) } else { GATHER.0 };
+        tokio::time::sleep(gather).await;
+        match tokio::time::timeout(server.spec.startup_timeout, tools::list(&peer)).await {
+            Ok(Ok(listed)) => take(&server, &around, listed, None),
+            // What it had listed before stays.
+            Ok(Err(reason)) => {
+                let reason = server.spec.shown(&format!("its changed tools cannot be listed: {reason}"));
+                server.change(|view| view.last_error = Some(reason));
+            }
+            Err(_) => {
+                server.change(|view| view.last_error = Some("its changed tools cannot be listed in time".to_owned()))
+            }
+        }
+        asked = Instant::now();
+    }
+}
+
+/// Takes up what a server listed; `ready` is how it is reached from now on, and how long its start took.
+fn take(server: &Arc<Server>, around: &Around, listed: Listed, ready: Option<(Peer<RoleClient>, Duration)>) {
+    let before = server.view();
+    let (source, odd) = tools::source(&server.spec, &listed.json, before.source.as_ref());
+    let mut warnings: Vec<Warning> = listed.warnings.into_iter().chain(odd).collect();
+    note_dropped(server, &mut warnings);
+    if server.spec.cached {
+        let (cache, id) = (around.cache.clone(), server.spec.content_id());
+        tokio::task::spawn_blocking(move || cache.keep(&id, &listed.json));
+    }
+    let same = before.source.as_ref().is_some_and(|before| Arc::ptr_eq(before, &source)) && before.warnings == warnings;
+    if same && ready.is_none() {
+        return;
+    }
+    server.change(|view| {
+        (view.source, view.warnings) = (Some(source), warnings);
+        if let Some((peer, took)) = ready {
+            (view.state, view.reason, view.peer, view.started_in) = (State::Ready, None, Some(peer), Some(took));
+        }
+    });
+}
+
+/// Adds what the server said on standard output that could not be used.
+fn note_dropped(server: &Server, warnings: &mut Vec<Warning>) {
+    let dropped = server.dropped.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    warnings.retain(|warning| !matches!(warning.code, "server-stray-output" | "server-oversized-message"));
+    if dropped.stray > 0 {
+        let first = server.spec.shown(&dropped.first);
+        let message = format!("it writes what is no message to standard output, which is passed over; first: {first}");
+        warnings.push(Warning { code: "server-stray-output", message });
+    }
+    if dropped.oversized > 0 {
+        let message =
+            format!("{} of its messages were larger than {} MiB and dropped", dropped.oversized, LONGEST >> 20);
+        warnings.push(Warning { code: "server-oversized-message", message });
+    }
+}
+
+/// Why a handshake failed.
+fn why(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => "it closed the connection during the handshake".to_owned(),
+        ClientInitializeError::JsonRpcError(error) => format!("it refused the handshake: {}", error.message),
+        ClientInitializeError::TransportError { error, .. } => {
+            let outer = error.to_string();
+            match error.source().map(|source| http::cause(source)) {
+                Some(inner) if !outer.contains(&inner) => format!("it cannot be reached: {outer}: {inner}"),
+                _ => format!("it cannot be reached: {outer}"),
+            }
+        }
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+            "it speaks no version of MCP that is spoken here".to_owned()
+        }
+        _ => "it does not shake hands as MCP has it".to_owned(),
+    }
+}

@@ -1,0 +1,26 @@
+//! MCP servers that the sidecar attaches to: what configuration says of them, their lives, their tools, calls of them.
+//!
+//! Promises: nobody waits for a server but who calls it; what one does, however bad, costs the others nothing; a value
+//! that its configuration takes from a variable, or gives as `env` or header, is in no message, log or status.
+//!
+//! It knows nothing of connections: whoever uses a server holds it, and what is held by nobody is ended.
+
+pub mod answer;
+mod cache;
+mod call;
+mod http;
+pub mod launch;
+mod life;
+mod pool;
+mod process;
+mod server;
+pub mod spec;
+mod stdout;
+mod tail;
+mod tools;
+mod variables;
+
+pub use call::Progress;
+pub use pool::Pool;
+pub use server::{Attached, Server, State, View};
+pub use tools::Warning;

@@ -1,0 +1,172 @@
+//! The process of a server that speaks over its standard streams: its start, and its end with all that it started.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::spec::Reach;
+
+/// How long a server has to end after it was asked to.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// Starts processes on one thread that lives as long as this: the kernel ends a server that asked for it when the
+/// *thread* that started it does, not the process.
+pub struct Starter {
+    orders: mpsc::Sender<Order>,
+}
+
+struct Order {
+    command: Command,
+    answer: oneshot::Sender<io::Result<Child>>,
+}
+
+impl Starter {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// Where the system gives none.
+    pub fn new(runtime: Handle) -> io::Result<Self> {
+        let (orders, received) = mpsc::channel::<Order>();
+        std::thread::Builder::new().name("toolscout-start".to_owned()).spawn(move || {
+            let _entered = runtime.enter();
+            while let Ok(Order { mut command, answer }) = received.recv() {
+                // Who no longer waits drops the child, which kills it.
+                let _ = answer.send(command.spawn());
+            }
+        })?;
+        Ok(Self { orders })
+    }
+
+    async fn spawn(&self, command: Command) -> io::Result<Child> {
+        let (answer, waiting) = oneshot::channel();
+        let gone = || io::Error::other("the sidecar is ending");
+        self.orders.send(Order { command, answer }).map_err(|_| gone())?;
+        waiting.await.map_err(|_| gone())?
+    }
+}
+
+/// A running server.
+pub struct Process {
+    child: Child,
+    /// The group that it leads, as long as it is not known to be gone.
+    group: Option<u32>,
+}
+
+/// Its standard streams.
+pub struct Streams {
+    /// Messages to it.
+    pub input: ChildStdin,
+    /// Messages from it.
+    pub output: ChildStdout,
+    /// What it says beside.
+    pub errors: ChildStderr,
+}
+
+/// Starts the process of a server. `launcher` is this program, through which it is started so that it ends with the
+/// sidecar however that ends.
+///
+/// # Errors
+/// What a person is to be told.
+pub async fn start(starter: &Starter, reach: &Reach, launcher: Option<&PathBuf>) -> Result<(Process, Streams), String> {
+    let Reach::Stdio { command, args, env, inherited, cwd } = reach else {
+        return Err("it is reached over HTTP".to_owned());
+    };
+    if let Some(cwd) = cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+        return Err(format!("its working directory {} does not exist", cwd.display()));
+    }
+    let mut starting = match launcher.filter(|_| cfg!(target_os = "linux")) {
+        Some(launcher) => {
+            let mut starting = Command::new(launcher);
+            starting.arg(super::launch::SUBCOMMAND).arg(std::process::id().to_string()).arg("--").arg(command);
+            starting
+        }
+        None => Command::new(command),
+    };
+    starting.args(args).env_clear().envs(inherited).envs(env).kill_on_drop(true);
+    starting.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(cwd) = cwd {
+        starting.current_dir(cwd);
+    }
+    #[cfg(unix)]
+    starting.process_group(0);
+    let mut child = starter.spawn(starting).await.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "its program was not found".to_owned(),
+        io::ErrorKind::PermissionDenied => "its program may not be run".to_owned(),
+        _ => format!("its program cannot be started: {error}"),
+    })?;
+    let group = child.id();
+    match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+        (Some(input), Some(output), Some(errors)) => Ok((Process { child, group }, Streams { input, output, errors })),
+        _ => Err("its program has no standard streams".to_owned()),
+    }
+}
+
+impl Process {
+    /// Waits until it has ended, and says how.
+    pub async fn ended(&mut self) -> String {
+        match self.child.wait().await {
+            Ok(status) => ending(status),
+            Err(error) => format!("it cannot be watched: {error}"),
+        }
+    }
+
+    /// Ends it and all of its group: asks first if it is `asked`, and kills what is left after [`GRACE`]. Its standard
+    /// input should be closed by then.
+    pub async fn end(mut self, asked: bool) {
+        if asked {
+            self.signal(Ask::End);
+            let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
+        }
+        // Even if it has ended itself: what it started may not have.
+        self.signal(Ask::Die);
+        let _ = self.child.kill().await;
+        self.group = None;
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, ask: Ask) {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        let signal = match ask {
+            Ask::End => Signal::TERM,
+            Ask::Die => Signal::KILL,
+        };
+        let group = self.group.and_then(|id| Pid::from_raw(id.cast_signed()));
+        if let Some(group) = group {
+            // It may be gone, which is what is wanted.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn signal(&self, _: Ask) {}
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that was not ended in order is left by a task that was dropped: nobody can wait any more.
+        if self.group.is_some() {
+            self.signal(Ask::Die);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Ask {
+    End,
+    Die,
+}
+
+fn ending(status: ExitStatus) -> String {
+    match status.code() {
+        Some(127) => "its program was not found (code 127)".to_owned(),
+        Some(126) => "its program may not be run (code 126)".to_owned(),
+        Some(code) => format!("it ended with code {code}"),
+        None => format!("it was ended by a {status}"),
+    }
+}

@@ -1,0 +1,168 @@
+//! A server as those who use it see it: what it is doing, what tools it has, and how to call one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rmcp::service::{Peer, RoleClient};
+use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::Answer;
+use super::call::{self, Progress, Waiting};
+use super::spec::Spec;
+use super::stdout::Dropped;
+use super::tail::Tail;
+use super::tools::Warning;
+use crate::catalog::source::Source;
+
+/// What a server is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It was started and has not answered yet, or is about to be started again.
+    Starting,
+    /// It answers.
+    Ready,
+    /// It does not run; it will be started again in a while.
+    Down,
+}
+
+/// A server at one moment.
+#[derive(Clone)]
+pub struct View {
+    /// Counts changes.
+    pub version: u64,
+    /// What it is doing.
+    pub state: State,
+    /// Why it is not ready, where that is known.
+    pub reason: Option<String>,
+    /// Its tools: those it listed, or until it has those it is known to have had.
+    pub source: Option<Arc<Source>>,
+    /// What is odd about it.
+    pub warnings: Vec<Warning>,
+    /// What last went wrong, even if all is well now.
+    pub last_error: Option<String>,
+    /// How long it took to start, the last time.
+    pub started_in: Option<Duration>,
+    pub(super) peer: Option<Peer<RoleClient>>,
+}
+
+/// A server of the pool.
+pub struct Server {
+    /// What it is.
+    pub spec: Spec,
+    view: watch::Sender<Arc<View>>,
+    /// Told of every change of any server.
+    news: watch::Sender<u64>,
+    /// The end of what it says on standard error.
+    pub(super) errors: Tail,
+    /// What it said on standard output that was no message.
+    pub(super) dropped: Mutex<Dropped>,
+    /// Who waits for news of its calls.
+    pub(super) waiting: Arc<Waiting>,
+    versions: AtomicU64,
+}
+
+impl Server {
+    /// One that is about to start. `source` holds the tools it is known to have had.
+    pub(super) fn new(spec: Spec, source: Option<Arc<Source>>, news: watch::Sender<u64>) -> Self {
+        let view = View {
+            version: 0,
+            state: State::Starting,
+            reason: None,
+            source,
+            warnings: Vec::new(),
+            last_error: None,
+            started_in: None,
+            peer: None,
+        };
+        Self {
+            spec,
+            view: watch::Sender::new(Arc::new(view)),
+            news,
+            errors: Tail::default(),
+            dropped: Mutex::default(),
+            waiting: Arc::default(),
+            versions: AtomicU64::new(0),
+        }
+    }
+
+    /// It as it is now.
+    pub fn view(&self) -> Arc<View> {
+        self.view.borrow().clone()
+    }
+
+    /// The end of what it said on standard error, without secrets.
+    pub fn stderr(&self) -> Vec<String> {
+        self.errors.lines().iter().map(|line| self.spec.masked(line)).collect()
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut View)) {
+        self.view.send_modify(|view| {
+            let mut next = View::clone(view);
+            change(&mut next);
+            next.version = self.versions.fetch_add(1, Ordering::Relaxed) + 1;
+            *view = Arc::new(next);
+        });
+        self.news.send_modify(|count| *count += 1);
+    }
+
+    /// The way to it, once it has started; waits no longer than it may take to.
+    async fn peer(&self) -> Result<Peer<RoleClient>, String> {
+        let mut views = self.view.subscribe();
+        let settled = views.wait_for(|view| view.state != State::Starting);
+        let view = match tokio::time::timeout(self.spec.startup_timeout, settled).await {
+            Ok(Ok(view)) => view.clone(),
+            _ => return Err("the server is still starting; try again later".to_owned()),
+        };
+        match (&view.peer, &view.reason) {
+            (Some(peer), _) => Ok(peer.clone()),
+            (None, Some(reason)) => Err(format!("the server is down: {reason}")),
+            (None, None) => Err("the server is down".to_owned()),
+        }
+    }
+}
+
+/// A server that somebody uses. The last one dropped ends it.
+pub struct Attached {
+    server: Arc<Server>,
+    runtime: Handle,
+    pub(super) end: CancellationToken,
+}
+
+impl Attached {
+    pub(super) fn new(server: Arc<Server>, runtime: Handle, end: CancellationToken) -> Self {
+        Self { server, runtime, end }
+    }
+
+    /// Calls a tool by the name that the server gave it. Dropping the future tells the server that nobody waits any
+    /// more.
+    ///
+    /// # Errors
+    /// What the model is to be told.
+    pub async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        on_progress: impl Fn(Progress),
+    ) -> Result<Answer, String> {
+        let peer = self.peer().await?;
+        call::call(&self.spec, &peer, &self.waiting, &self.runtime, tool, arguments, on_progress).await
+    }
+}
+
+impl std::ops::Deref for Attached {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.end.cancel();
+    }
+}

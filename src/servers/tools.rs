@@ -1,0 +1,118 @@
+//! A server's tools: all pages of its list, as one source of the catalog.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::spec::Spec;
+use crate::catalog::json_text::decode_string;
+use crate::catalog::source::{Kind, Origin, Source, SourceInfo};
+
+/// Pages that are read of one list, and tools: more is a server that never comes to an end.
+const MAX_PAGES: usize = 1000;
+const MAX_TOOLS: usize = 50_000;
+
+/// Something odd about a server that runs. It is told with the entry that names the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Stable kebab-case name of the kind.
+    pub code: &'static str,
+    /// What is odd.
+    pub message: String,
+}
+
+/// What a server listed.
+pub struct Listed {
+    /// The definitions as a JSON array.
+    pub json: String,
+    /// What was odd about the list.
+    pub warnings: Vec<Warning>,
+}
+
+/// Asks for all pages.
+///
+/// # Errors
+/// What a person is to be told.
+pub async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
+    let (mut tools, mut warnings) = (Vec::new(), Vec::new());
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = page(peer, cursor.take()).await?;
+        tools.extend(page.0);
+        let Some(next) = page.1 else { break };
+        if seen.len() >= MAX_PAGES || tools.len() >= MAX_TOOLS {
+            let message = format!("its list of tools does not end: the first {} are served", tools.len());
+            warnings.push(Warning { code: "server-endless-list", message });
+            break;
+        }
+        if !seen.insert(next.clone()) {
+            let message =
+                "it names a page of its list of tools a second time: the pages up to there are served".to_owned();
+            warnings.push(Warning { code: "server-repeated-cursor", message });
+            break;
+        }
+        cursor = Some(next);
+    }
+    let json = serde_json::to_string(&tools).map_err(|error| error.to_string())?;
+    Ok(Listed { json, warnings })
+}
+
+/// One page and the name of the next.
+async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), String> {
+    let request = ListToolsRequest {
+        method: Default::default(),
+        params: Some(PaginatedRequestParams::default().with_cursor(cursor)),
+        extensions: Default::default(),
+    };
+    let handle =
+        peer.send_cancellable_request(ClientRequest::ListToolsRequest(request), PeerRequestOptions::no_options());
+    let handle = handle.await.map_err(|error| error.to_string())?;
+    match handle.await_response().await {
+        Ok(ServerResult::ListToolsResult(page)) => {
+            let tools: Result<Vec<Value>, _> = page.tools.iter().map(serde_json::to_value).collect();
+            Ok((tools.map_err(|error| error.to_string())?, page.next_cursor))
+        }
+        // A tool that is not as it should be costs its server no other: each is looked at by itself.
+        Ok(ServerResult::CustomResult(page)) => match page.0 {
+            Value::Object(mut page) => {
+                let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+                match page.remove("tools") {
+                    Some(Value::Array(tools)) => Ok((tools, next)),
+                    _ => Err("its answer to tools/list holds no list".to_owned()),
+                }
+            }
+            _ => Err("its answer to tools/list holds no list".to_owned()),
+        },
+        Ok(_) => Err("its answer to tools/list holds no list".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The source of a server, with what is odd about its tools. `json` is an array of definitions; of `last` all tools are
+/// kept that are still the same.
+pub fn source(spec: &Spec, json: &str, last: Option<&Arc<Source>>) -> (Arc<Source>, Vec<Warning>) {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        name: Option<&'a RawValue>,
+    }
+    let text: Arc<str> = json.into();
+    let entries: Vec<&RawValue> = serde_json::from_str(&text).unwrap_or_default();
+    let serves = spec.serves();
+    let served = entries.iter().map(|entry| entry.get()).filter(|entry| {
+        let name = serde_json::from_str::<Named<'_>>(entry).ok().and_then(|named| decode_string(named.name?.get()));
+        name.is_none_or(|name| serves(&name))
+    });
+    let mut info = SourceInfo::new(&spec.name, Kind::Mcp, Origin::Server);
+    info.parallel = spec.parallel;
+    let (source, problems) = Source::reread(info, &text, served, last.map(|last| &**last));
+    let source = last.filter(|last| last.is_same(&source)).cloned().unwrap_or_else(|| Arc::new(source));
+    let told = problems.into_iter().filter(|problem| problem.code != "tool-no-schema");
+    (source, told.map(|problem| Warning { code: problem.code, message: problem.message }).collect())
+}
