@@ -35,6 +35,24 @@ fn the_methods_are_those_that_are_served() {
 }
 
 #[test]
+fn the_prose_lists_every_method_with_its_parameters() {
+    let prose = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("protocol/README.md")).unwrap();
+    for method in openrpc::value()["methods"].as_array().expect("methods") {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let arrow = if method["x-direction"] == "host" { "←" } else { "→" };
+        let kind = if method["x-notification"] == true { "notification" } else { "request" };
+        let shown = |param: &Value| {
+            let mark = if param["required"] == true { "" } else { "?" };
+            format!("`{}{mark}`", text(&param["name"]))
+        };
+        let params: Vec<String> = method["params"].as_array().expect("params").iter().map(shown).collect();
+        let params = if params.is_empty() { "–".to_owned() } else { params.join(", ") };
+        let row = format!("| {arrow} | `{}` | {kind} | {params} |", text(&method["name"]));
+        assert!(prose.contains(&row), "protocol/README.md lacks: {row}");
+    }
+}
+
+#[test]
 fn every_reference_leads_somewhere_and_every_schema_is_used() {
     let document = openrpc::value();
     let mut references = BTreeSet::new();

@@ -46,10 +46,11 @@ async fn take_up(session: Weak<Session>, mut news: News, peer: Peer) {
     loop {
         let snapshot = news.borrow_and_update().clone();
         let Some(session) = session.upgrade() else { return };
-        if let (Some(opened), Some(snapshot)) = (session.opened_now(), snapshot)
-            && let Err(error) = session.build(opened, snapshot, &peer).await
-        {
-            tracing::warn!(%error, "changed files are not taken up");
+        if let (Some(opened), Some(snapshot)) = (session.opened_now(), snapshot) {
+            match session.build(opened, snapshot, &peer).await {
+                Ok(current) => session.ask_for_trust(opened, &current, &peer),
+                Err(error) => tracing::warn!(%error, "changed files are not taken up"),
+            }
         }
         drop(session);
         // The first time round is for what happened between the snapshot of `initialize` and now.

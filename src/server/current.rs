@@ -23,6 +23,7 @@ use crate::protocol::work;
 use crate::rpc::{Call, Peer};
 use crate::workspace::config::{self, Config, Settings, Watch};
 use crate::workspace::snapshot::Snapshot;
+use crate::workspace::trust::Trust;
 
 /// How long a host that asked for progress is left without it.
 const QUIET: Duration = Duration::from_millis(100);
@@ -113,16 +114,18 @@ impl Session {
             _ => snapshot,
         };
         let from_files = before.as_ref().is_none_or(|before| !Arc::ptr_eq(&before.current.snapshot, &snapshot));
-        let (registrations, mut sources) = {
+        let (registrations, approved, mut sources) = {
             let registrations = self.registrations();
-            (registrations.revision, registrations.sources.values().cloned().collect::<Vec<_>>())
+            let sources = registrations.sources.values().cloned().collect::<Vec<_>>();
+            (registrations.revision, registrations.approved.clone(), sources)
         };
         sources.extend(snapshot.sources.iter().cloned());
         let layers: Vec<_> = snapshot.layers.iter().chain(&opened.layers).cloned().collect();
-        let trusted = opened.trusted || snapshot.trusted;
+        let trust = Trust { whole: opened.trusted || snapshot.trust.whole, approved: snapshot.trust.approved.clone() };
+        let trust = trust.and(approved);
         let tools: usize = sources.iter().map(|source| source.tools.len()).sum();
         let make = move || {
-            let config = config::merge(&layers, trusted);
+            let config = config::merge(&layers, &trust);
             let reused = before.as_ref().and_then(|before| before.reuse(&sources, &config.settings));
             let catalog = reused.unwrap_or_else(|| {
                 let policy = Policy::new(config.settings.tool_search.clone(), &config.settings.core);

@@ -27,6 +27,7 @@ pub async fn initialize(call: Call<Session>, params: InitializeParams) -> Result
         .or_else(|| params.cwd.as_deref().map(|path| path_of(path).to_owned()))
         .or_else(|| options.working_directory.clone());
     let opened = Opened {
+        places: places.clone(),
         loader: call.session.process.loader(places).map_err(|error| RpcError::internal(error.to_string()))?,
         layers: ConfigLayer::of_initialize(params.settings.as_ref(), params.core.as_ref()),
         trusted: options.trust_workspace || params.trusted.unwrap_or(false),

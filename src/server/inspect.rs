@@ -63,7 +63,7 @@ pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, Rp
         },
         stale: loader.is_stale(),
         degraded: current.snapshot.degraded,
-        untrusted: current.config.untrusted.clone(),
+        untrusted: current.config.untrusted.iter().map(|waiting| waiting.key.clone()).collect(),
         connections: session.process.connections.load(Ordering::Relaxed),
         counters: session.metrics.counters(),
         latencies: session.metrics.latencies(),

@@ -15,6 +15,7 @@ mod metrics;
 mod order;
 mod registry;
 pub mod session;
+mod trust;
 
 use std::io;
 use std::num::NonZero;

@@ -1,6 +1,6 @@
 //! What belongs to one connection: its phase, its registrations, and the catalog they make with the files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -78,6 +78,8 @@ impl Process {
 
 /// What `initialize` settled.
 pub struct Opened {
+    /// Where files are looked for.
+    pub places: Places,
     /// The files.
     pub loader: Arc<Loader>,
     /// The host's layers of configuration.
@@ -118,13 +120,17 @@ pub struct Session {
     pub(super) following: OnceLock<Following>,
     /// Held while this connection's configuration asks for polling.
     pub(super) polling: Mutex<Option<Polling>>,
+    /// Fingerprints of what the host was asked to approve.
+    pub(super) asked: Mutex<BTreeSet<String>>,
 }
 
-/// Sources of the connection, and how often they changed.
+/// What the connection adds to the files, and how often that changed.
 #[derive(Default)]
 pub struct Registrations {
-    /// By name.
+    /// Its sources, by name.
     pub sources: BTreeMap<String, Arc<Source>>,
+    /// Fingerprints of what its host approved and could not be kept.
+    pub approved: BTreeSet<String>,
     /// Counts changes.
     pub revision: u64,
 }
@@ -179,6 +185,7 @@ impl Session {
             published: Mutex::default(),
             following: OnceLock::new(),
             polling: Mutex::default(),
+            asked: Mutex::default(),
         }
     }
 

@@ -7,7 +7,7 @@
 //!
 //! It opens no file, fills no `${VAR}`, and does not look into what a server's entry says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use globset::Glob;
 
@@ -16,6 +16,7 @@ use super::layers::{ConfigLayer, Layer, Origin};
 use super::node::{Entry, Node, Place, Value, child_pointer};
 use super::problem::quoted;
 use super::setting;
+use super::trust::{Trust, Waiting};
 use crate::catalog::settings::{CoreSet, Enabled, ListingMode, ToolSearch};
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -94,23 +95,22 @@ pub struct Config {
     pub settings: Settings,
     /// Where each setting comes from, by dotted key (`tools.tool_search.listing`, `mcpServers.<name>`).
     pub origins: BTreeMap<String, Origin>,
-    /// Keys of a workspace's file that wait for trust.
-    pub untrusted: Vec<String>,
+    /// What a workspace's file says and waits for trust, by key.
+    pub untrusted: Vec<Waiting>,
     /// What was wrong, layer by layer.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Lays `layers` over the defaults, in the order given. `trusted` is whether the workspace's file may set what
-/// needs trust.
-pub fn merge(layers: &[ConfigLayer], trusted: bool) -> Config {
+/// Lays `layers` over the defaults, in the order given. `trust` is what of the workspace's file may set what needs it.
+pub fn merge(layers: &[ConfigLayer], trust: &Trust) -> Config {
     let origins = keys::settings().map(|key| (key, Origin::BUILT_IN)).collect();
     let config = Config { settings: Settings::default(), origins, untrusted: Vec::new(), diagnostics: Vec::new() };
-    let mut merger = Merger { config, trusted, untrusted: BTreeSet::new(), default_limit: None };
+    let mut merger = Merger { config, trust, untrusted: BTreeMap::new(), default_limit: None };
     for layer in layers {
         merger.value(&Written::root(layer));
     }
     merger.bound_default_limit();
-    Config { untrusted: merger.untrusted.into_iter().collect(), ..merger.config }
+    Config { untrusted: merger.untrusted.into_values().collect(), ..merger.config }
 }
 
 /// A value in a layer, and the way to it.
@@ -157,8 +157,8 @@ impl<'a> Written<'a> {
 
 struct Merger<'a> {
     config: Config,
-    trusted: bool,
-    untrusted: BTreeSet<String>,
+    trust: &'a Trust,
+    untrusted: BTreeMap<String, Waiting>,
     /// The last readable `search_default_limit`, whose upper bound is known once all layers are read.
     default_limit: Option<Written<'a>>,
 }
@@ -348,6 +348,7 @@ impl<'a> Merger<'a> {
             let server = at.child(entry);
             let node = Some(&entry.value).filter(|node| is_map(node));
             if entry.value.value != Value::Null
+                && self.may_decide(&server)
                 && let Some(node) = self.known(&server, node, "a map that describes a server")
             {
                 let server = Server { node: node.clone(), origin: server.origin() };
@@ -368,9 +369,13 @@ impl<'a> Merger<'a> {
 
     /// Whether the layer of `at` may decide what needs trust; if not, it is noted.
     fn may_decide(&mut self, at: &Written<'_>) -> bool {
-        let may = self.trusted || at.layer.layer != Layer::Workspace;
+        if at.layer.layer != Layer::Workspace {
+            return true;
+        }
+        let waiting = Waiting { key: at.key.clone(), file: at.layer.file.clone(), value: at.node.clone() };
+        let may = self.trust.covers(&waiting);
         if !may {
-            self.untrusted.insert(at.key.clone());
+            self.untrusted.insert(at.key.clone(), waiting);
         }
         may
     }

@@ -96,14 +96,13 @@ impl<T> Files<T> {
     }
 
     fn look(&mut self, path: &Path, named: bool, patience: bool) -> Look {
-        let stamp = Stamp::of(path);
+        let (stamp, read) = (Stamp::of(path), SystemTime::now());
         if let Some(kept) = self.kept.get(path)
             && kept.stamp == stamp
-            && stamp.as_ref().is_none_or(|stamp| stamp.is_settled(kept.read))
+            && stamp.as_ref().is_none_or(|stamp| stamp.is_settled(kept.read, read))
         {
             return Look::SAME;
         }
-        let read = SystemTime::now();
         match regular::read(path, self.limit) {
             Ok(content) => self.take(path, content, read, patience),
             Err(Unread::Missing) => match self.miss(path, patience) {

@@ -21,9 +21,8 @@ pub const SECTIONS: [(&str, &[&str]); 5] = [
     ("core", &["replace", "extend"]),
 ];
 
-/// What a workspace sets only once it is trusted: each could run, send or hide something.
-pub const NEED_TRUST: [&str; 5] =
-    ["tools.connectors.gateway_url", "tools.connectors.token_file", "core", "watch", "mcpServers"];
+/// What a workspace sets only once it is trusted, each could send or hide something; so is every server by itself.
+pub const NEED_TRUST: [&str; 4] = ["tools.connectors.gateway_url", "tools.connectors.token_file", "core", "watch"];
 
 /// Dotted path of `key` inside the section `parent`.
 pub fn join(parent: &str, key: &str) -> String {

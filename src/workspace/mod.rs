@@ -18,5 +18,6 @@ pub mod settle;
 pub mod snapshot;
 pub mod source_text;
 pub mod stamp;
+pub mod trust;
 pub mod watcher;
 pub mod yaml;

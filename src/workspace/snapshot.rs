@@ -1,7 +1,8 @@
 //! Configuration and registries of one workspace, as files say now: one immutable snapshot, made anew when a file
 //! changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use super::lookups::Target;
 use super::node::Node;
 use super::registry::{self, Registry};
 use super::source_text::read_node;
+use super::trust::{self, Trust, Waiting, approved_in};
 use crate::catalog::source::{Origin, Source};
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -29,6 +31,22 @@ pub struct Places {
     pub registry: Vec<PathBuf>,
 }
 
+impl Places {
+    /// Keeps that a person approved what the workspace asks for. The next look takes it up.
+    ///
+    /// # Errors
+    /// Those of writing the file; where there is no folder of the user's, that it is not found.
+    pub fn approve(&self, waiting: &Waiting, shown: &serde_json::Value) -> io::Result<()> {
+        let folder = self.approvals().ok_or(io::ErrorKind::NotFound)?;
+        trust::approve(&folder, &waiting.fingerprint(), shown)
+    }
+
+    /// Where approvals are kept.
+    fn approvals(&self) -> Option<PathBuf> {
+        Some(self.user.as_ref()?.join("approved"))
+    }
+}
+
 /// What the files say.
 pub struct Snapshot {
     /// Counts changes, from 1.
@@ -43,8 +61,9 @@ pub struct Snapshot {
     pub diagnostics: BTreeMap<String, Vec<Diagnostic>>,
     /// Whether a file could not be read and no good version of it is known.
     pub degraded: bool,
-    /// Whether the user's own configuration trusts this workspace.
-    pub trusted: bool,
+    /// What of the workspace's own configuration the user trusts: all, if the user's configuration says so, else what
+    /// was approved.
+    pub trust: Trust,
     /// Files and folders that were looked at.
     pub paths: Vec<PathBuf>,
 }
@@ -58,6 +77,7 @@ pub struct Workspace {
 struct State {
     configs: Files<Node>,
     registries: [Files<Registry>; 3],
+    approved: Arc<BTreeSet<String>>,
     current: Option<Arc<Snapshot>>,
 }
 
@@ -88,7 +108,7 @@ impl Workspace {
         });
         let read = |path: &Path, bytes: &[u8], _: Option<&Node>| read_node(&path.display().to_string(), bytes);
         let configs = Files::new(MAX_CONFIG, |_| true, Box::new(read));
-        Self { places, state: Mutex::new(State { configs, registries, current: None }) }
+        Self { places, state: Mutex::new(State { configs, registries, approved: Arc::default(), current: None }) }
     }
 
     /// Compares the files with what was read, reads what changed, and gives what they say now. Blocks on files, and
@@ -108,6 +128,10 @@ impl Workspace {
                 look |= files.refresh(paths, &self.places.registry, patience);
             }
             changed |= look.changed;
+            let approved = self.places.approvals().map(|folder| approved_in(&folder)).unwrap_or_default();
+            if *state.approved != approved {
+                (state.approved, changed) = (Arc::new(approved), true);
+            }
             if !look.torn || !patience {
                 break (configs, registries);
             }
@@ -138,6 +162,7 @@ impl Workspace {
             targets.push(target(&base, folder.join("config.yaml"), false));
             targets.push(target(&base, folder.join("registry"), true));
         }
+        targets.extend(self.places.approvals().map(|folder| target(&parent(&parent(&folder)), folder, true)));
         targets.extend(config.iter().map(|path| target(&parent(path), path.clone(), false)));
         targets.extend(registry.iter().map(|path| target(&parent(path), path.clone(), true)));
         // Of the files in those folders, those that are links to elsewhere.
@@ -187,7 +212,7 @@ impl Workspace {
         diagnostics.values_mut().for_each(|list| list.sort());
         Snapshot {
             revision,
-            trusted: self.trusted(&layers),
+            trust: Trust { whole: self.trusted(&layers), approved: state.approved.clone() },
             layers,
             sources,
             homes,
@@ -234,7 +259,7 @@ impl Workspace {
             path == root || matches!((path.canonicalize(), root.canonicalize()), (Ok(a), Ok(b)) if a == b)
         };
         let user: Vec<ConfigLayer> = layers.iter().filter(|layer| layer.layer == Layer::User).cloned().collect();
-        config::merge(&user, false).settings.trusted_workspaces.iter().any(|path| same(path))
+        config::merge(&user, &Trust::default()).settings.trusted_workspaces.iter().any(|path| same(path))
     }
 }
 

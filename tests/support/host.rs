@@ -1,4 +1,5 @@
 //! A sidecar of one's own over pipes, as a host has it, with a folder for its files.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use std::collections::VecDeque;
 use std::fs;
@@ -69,7 +70,12 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    pub fn new(mut command: Command) -> Self {
+    pub fn new(command: Command) -> Self {
+        Self::open(command, json!({}))
+    }
+
+    /// One that is initialized with these parameters.
+    pub fn open(mut command: Command, params: Value) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (sender, messages) = channel();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -80,16 +86,27 @@ impl Sidecar {
         });
         let input = child.stdin.take().unwrap();
         let mut sidecar = Self { child, input, messages, notes: VecDeque::new(), id: 0, opened: Value::Null };
-        sidecar.opened = sidecar.request("initialize", json!({}));
+        sidecar.opened = sidecar.request("initialize", params);
         sidecar
     }
 
     /// Sends a request without waiting for its answer.
     pub fn send(&mut self, method: &str, params: Value) -> u64 {
         self.id += 1;
-        let message = json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
-        self.input.write_all(format!("{message}\n").as_bytes()).unwrap();
+        self.write(&json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params }));
         self.id
+    }
+
+    fn write(&mut self, message: &Value) {
+        self.input.write_all(format!("{message}\n").as_bytes()).unwrap();
+    }
+
+    /// Answers the next request of this kind, and gives its parameters; what came before it is dropped.
+    #[track_caller]
+    pub fn reply(&mut self, method: &str, result: Value) -> Value {
+        let mut asked = self.next(method);
+        self.write(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
+        asked["params"].take()
     }
 
     /// The result of a request that was sent.
@@ -119,12 +136,17 @@ impl Sidecar {
     /// Parameters of the next notification of this kind; others before it are dropped.
     #[track_caller]
     pub fn note(&mut self, method: &str) -> Value {
+        self.next(method)["params"].take()
+    }
+
+    #[track_caller]
+    fn next(&mut self, method: &str) -> Value {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let next = self.notes.pop_front().or_else(|| self.receive(deadline));
-            let mut next = next.unwrap_or_else(|| panic!("no {method} in time"));
+            let next = next.unwrap_or_else(|| panic!("no {method} in time"));
             if next["method"] == method {
-                return next["params"].take();
+                return next;
             }
         }
     }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -13,7 +15,7 @@ fn layer(layer: Layer, yaml: &str) -> ConfigLayer {
 }
 
 fn one(yaml: &str) -> Config {
-    merge(&[layer(Layer::User, yaml)], true)
+    merge(&[layer(Layer::User, yaml)], &Trust::whole())
 }
 
 fn setting(config: &Config, key: &str) -> serde_json::Value {
@@ -194,7 +196,7 @@ fn later_layers_win_key_by_key() {
         ),
         layer(Layer::File, "core: {replace: null}\nwatch: null\n"),
     ];
-    let config = merge(&layers, true);
+    let config = merge(&layers, &Trust::whole());
     let search = &config.settings.tool_search;
     assert_eq!(search.enabled, Enabled::Off, "what nobody overrides stays");
     assert_eq!(search.keep, ["c"], "a list is taken whole");
@@ -224,8 +226,8 @@ fn config_2_the_default_limit_is_bounded_by_what_all_layers_say() {
         layer(Layer::User, "tools:\n  tool_search:\n    search_default_limit: 30\n"),
         layer(Layer::Workspace, "tools: {tool_search: {max_search_limit: 40}}"),
     ];
-    assert_eq!(merge(&layers, false).settings.tool_search.search_default_limit, 30);
-    let config = merge(&layers[..1], false);
+    assert_eq!(merge(&layers, &Trust::default()).settings.tool_search.search_default_limit, 30);
+    let config = merge(&layers[..1], &Trust::default());
     assert_eq!(config.settings.tool_search.search_default_limit, 25);
     assert_eq!(findings(&config), "3:27 config-clamped /tools/tool_search/search_default_limit");
     let low = one("tools: {tool_search: {max_search_limit: 3}}");
@@ -236,20 +238,18 @@ fn config_2_the_default_limit_is_bounded_by_what_all_layers_say() {
 fn an_untrusted_workspace_runs_and_sends_nothing() {
     let yaml = "tools: {tool_search: {listing: off}, connectors: {gateway_url: 'https://evil', token_file: /etc/shadow}}\ncore: {replace: []}\nwatch: poll\nmcpServers: {x: {command: rm}}\n";
     let workspace = [layer(Layer::Workspace, yaml)];
-    let config = merge(&workspace, false);
+    let config = merge(&workspace, &Trust::default());
     let plain = Settings::default();
     let expected =
         Settings { tool_search: ToolSearch { listing: ListingMode::Off, ..plain.tool_search.clone() }, ..plain };
     assert_eq!(config.settings, expected, "only what is harmless");
-    assert_eq!(
-        config.untrusted,
-        ["core", "mcpServers", "tools.connectors.gateway_url", "tools.connectors.token_file", "watch"]
-    );
+    let waits: Vec<&str> = config.untrusted.iter().map(|waiting| &*waiting.key).collect();
+    assert_eq!(waits, ["core", "mcpServers.x", "tools.connectors.gateway_url", "tools.connectors.token_file", "watch"]);
     assert_eq!(findings(&config), "");
-    let trusted = merge(&workspace, true);
+    let trusted = merge(&workspace, &Trust::whole());
     assert_eq!(trusted.settings.connectors.gateway_url.as_deref(), Some("https://evil"));
     assert_eq!((trusted.settings.mcp_servers.len(), trusted.untrusted.len()), (1, 0));
-    let user = merge(&[layer(Layer::User, yaml)], false);
+    let user = merge(&[layer(Layer::User, yaml)], &Trust::default());
     assert_eq!((user.settings.watch, user.untrusted.len()), (Watch::Poll, 0), "a user's own file needs no trust");
 }
 
@@ -257,19 +257,39 @@ fn an_untrusted_workspace_runs_and_sends_nothing() {
 fn an_untrusted_workspace_may_switch_connectors_off_but_not_on() {
     let enabled = |user: &str, workspace: &str| {
         let layers = [layer(Layer::User, user), layer(Layer::Workspace, workspace)];
-        let config = merge(&layers, false);
-        (config.settings.connectors.enabled, config.untrusted)
+        let config = merge(&layers, &Trust::default());
+        let waits = config.untrusted.into_iter().map(|waiting| waiting.key);
+        (config.settings.connectors.enabled, waits.collect::<Vec<_>>())
     };
     let waits = vec!["tools.connectors.enabled".to_owned()];
-    assert_eq!(enabled("{}", "tools: {connectors: off}"), (false, vec![]));
+    assert_eq!(enabled("{}", "tools: {connectors: off}"), (false, Vec::new()));
     assert_eq!(enabled("tools: {connectors: off}", "tools: {connectors: on}"), (false, waits.clone()));
     assert_eq!(enabled("tools: {connectors: off}", "tools: {connectors: {enabled: 1}}"), (false, waits));
 }
 
 #[test]
+fn what_a_person_approved_takes_effect_as_long_as_it_says_the_same() {
+    let says = |yaml: &str, approved: &[&str]| {
+        let workspace = [layer(Layer::Workspace, yaml)];
+        let waiting = merge(&workspace, &Trust::default()).untrusted;
+        let approved = waiting.iter().filter(|waiting| approved.contains(&&*waiting.key));
+        (workspace, Trust { whole: false, approved: Arc::new(approved.map(Waiting::fingerprint).collect()) })
+    };
+    let yaml = "core: [a]\nwatch: poll\nmcpServers: {x: {command: run}, y: {command: rm}}\n";
+    let (workspace, trust) = says(yaml, &["core", "mcpServers.x"]);
+    let config = merge(&workspace, &trust);
+    let waits: Vec<&str> = config.untrusted.iter().map(|waiting| &*waiting.key).collect();
+    assert_eq!(waits, ["mcpServers.y", "watch"]);
+    assert_eq!((config.settings.core.extend, config.settings.mcp_servers.len()), (vec!["a".to_owned()], 1));
+    let (changed, _) = says(&yaml.replace("run", "rm"), &[]);
+    let config = merge(&changed, &trust);
+    assert_eq!((config.settings.mcp_servers.len(), config.untrusted.len()), (0, 3), "the command is another now");
+}
+
+#[test]
 fn only_the_user_names_trusted_workspaces() {
     for other in [Layer::Workspace, Layer::File, Layer::Initialize] {
-        let config = merge(&[layer(other, "trusted_workspaces: [/]")], true);
+        let config = merge(&[layer(other, "trusted_workspaces: [/]")], &Trust::whole());
         assert!(config.settings.trusted_workspaces.is_empty(), "{other:?}");
         assert_eq!(findings(&config), "1:21 config-misplaced /trusted_workspaces", "{other:?}");
     }
@@ -279,7 +299,7 @@ fn only_the_user_names_trusted_workspaces() {
 fn what_a_host_sends_is_the_top_layer() {
     let settings = json!({"tools": {"tool_search": {"listing": "never", "near": false}}, "core": ["a"]});
     let host = ConfigLayer::of_initialize(Some(&settings), Some(&json!(["b", "c_*"])));
-    let config = merge(&host, false);
+    let config = merge(&host, &Trust::default());
     assert!(!config.settings.tool_search.near);
     assert_eq!(config.settings.core.extend, ["a", "b", "c_*"], "a bare array extends what the settings say");
     let [found] = config.diagnostics.as_slice() else { panic!("one finding") };
@@ -304,7 +324,7 @@ fn config_get_shows_every_setting_its_layer_and_no_secret() {
         Layer::User,
         "tools: {tool_search: {threshold_pct: 2.5}}\nmcpServers:\n  x: {command: run, args: [-v], env: {TOKEN: s3cret, PORT: 80}, headers: [s3cret]}\n",
     );
-    let config = merge(&[user], false);
+    let config = merge(&[user], &Trust::default());
     let expected = r#"{"settings":{"tools":{"tool_search":{"enabled":"auto","threshold_pct":2.5,"search_default_limit":5,"max_search_limit":25,"listing":"auto","listing_max_tokens":4000,"keep":[],"near":"on"},"connectors":{"enabled":true,"gateway_url":null,"token_file":null}},"core":{"replace":null,"extend":[]},"watch":"auto","max_message_bytes":67108864,"mcpServers":{"x":{"command":"run","args":["-v"],"env":{"TOKEN":"***","PORT":"***"},"headers":["***"]}},"trusted_workspaces":[]},"origins":{"core.extend":{"layer":"built-in"},"core.replace":{"layer":"built-in"},"max_message_bytes":{"layer":"built-in"},"mcpServers":{"layer":"user","file":"user.yaml"},"mcpServers.x":{"layer":"user","file":"user.yaml"},"tools.connectors.enabled":{"layer":"built-in"},"tools.connectors.gateway_url":{"layer":"built-in"},"tools.connectors.token_file":{"layer":"built-in"},"tools.tool_search.enabled":{"layer":"built-in"},"tools.tool_search.keep":{"layer":"built-in"},"tools.tool_search.listing":{"layer":"built-in"},"tools.tool_search.listing_max_tokens":{"layer":"built-in"},"tools.tool_search.max_search_limit":{"layer":"built-in"},"tools.tool_search.near":{"layer":"built-in"},"tools.tool_search.search_default_limit":{"layer":"built-in"},"tools.tool_search.threshold_pct":{"layer":"user","file":"user.yaml"},"trusted_workspaces":{"layer":"built-in"},"watch":{"layer":"built-in"}}}"#;
     assert_eq!(effective(&config).to_string(), expected);
 }
@@ -335,7 +355,7 @@ proptest! {
     ) {
         let indent = key.split('.').enumerate().map(|(at, part)| format!("\n{}{part}:", "  ".repeat(at))).collect::<String>();
         if let Ok(root) = read_node("c.yaml", format!("{indent} {value}").as_bytes()) {
-            let config = merge(&[ConfigLayer { layer: Layer::User, file: "c.yaml".into(), root }], true);
+            let config = merge(&[ConfigLayer { layer: Layer::User, file: "c.yaml".into(), root }], &Trust::whole());
             let search = &config.settings.tool_search;
             prop_assert!((0.0..=100.0).contains(&search.threshold_pct));
             prop_assert!((1..=50).contains(&search.max_search_limit));
