@@ -104,7 +104,7 @@ fn make(catalog: &Catalog, view: &View, budget: u64, format: Format) -> Assembly
         if !view.visible.is_empty() {
             tools.push(',');
         }
-        bridge::push_all(view.deferred_count, listing.form, &listing.text, format, &mut tools);
+        bridge::push_all(view.deferred_count, &listing, &view.unavailable(catalog), format, &mut tools);
     }
     tools.push(']');
 

@@ -1,7 +1,7 @@
 //! The three bridge tools as a model sees them. Every word is paid for on every turn.
 
 use super::definition::Format;
-use super::listing::Form;
+use super::listing::{Form, Listing, summary, visible};
 use super::render::push_new;
 
 const SEARCH_SCHEMA: &str = r#"{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":7,"description":"One query per capability: the service's name plus action and object, e.g. \"github create issue\""},"limit":{"type":"integer","minimum":1,"description":"Most matches per query"}},"required":["queries"]}"#;
@@ -13,9 +13,14 @@ const CALL: &str = "Run a deferred tool. Load its schema with tool_describe firs
      may stand together in one call.";
 const CALL_SCHEMA: &str = r#"{"type":"object","properties":{"calls":{"type":"array","minItems":1,"maxItems":10,"items":{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","description":"As the tool's schema says"}},"required":["name","arguments"]}}},"required":["calls"]}"#;
 
-/// Appends the three definitions, a comma between them. `listing` stands at the very end of `tool_search`.
-pub fn push_all(deferred: usize, form: Form, listing: &str, format: Format, out: &mut String) {
-    push_new("tool_search", &search_description(deferred, form, listing), SEARCH_SCHEMA, format, out);
+/// Servers out of reach that are named; every word is paid for on every turn.
+const MAX_DOWN: usize = 8;
+
+/// Appends the three definitions, a comma between them. The listing stands at the very end of `tool_search`; `down` are
+/// configured servers that do not answer, and why.
+pub fn push_all(deferred: usize, listing: &Listing, down: &[(&str, &str)], format: Format, out: &mut String) {
+    let description = search_description(deferred, listing.form, down, &listing.text);
+    push_new("tool_search", &description, SEARCH_SCHEMA, format, out);
     out.push(',');
     push_new("tool_describe", DESCRIBE, DESCRIBE_SCHEMA, format, out);
     out.push(',');
@@ -23,7 +28,7 @@ pub fn push_all(deferred: usize, form: Form, listing: &str, format: Format, out:
 }
 
 /// ASSEMBLE-3, ASSEMBLE-4, LISTING-7: what `tool_search` says of itself.
-pub fn search_description(deferred: usize, form: Form, listing: &str) -> String {
+pub fn search_description(deferred: usize, form: Form, down: &[(&str, &str)], listing: &str) -> String {
     let tools = if deferred == 1 { "1 more tool is" } else { "more tools are" };
     let mut text = if deferred == 1 { String::new() } else { format!("{deferred} ") };
     text.push_str(tools);
@@ -44,6 +49,20 @@ pub fn search_description(deferred: usize, form: Form, listing: &str) -> String 
              missing."
         }
     });
+    if !down.is_empty() {
+        text.push_str(" Configured, but out of reach for now: ");
+        for (at, (name, reason)) in down.iter().take(MAX_DOWN).enumerate() {
+            text.push_str(if at == 0 { "" } else { ", " });
+            visible::push(&mut text, name);
+            text.push_str(" (");
+            text.push_str(&summary(reason));
+            text.push(')');
+        }
+        match down.len().saturating_sub(MAX_DOWN) {
+            0 => text.push('.'),
+            more => text.push_str(&format!(" and {more} more.")),
+        }
+    }
     if form == Form::Groups {
         text.push_str(" They belong to the servers below.");
     }
@@ -71,13 +90,23 @@ mod tests {
     #[test]
     fn the_description_ends_with_the_listing_and_holds_the_count() {
         for form in [Form::Full, Form::Names, Form::Mixed, Form::Groups, Form::None] {
-            let text = search_description(42, form, "a (42 tools)");
+            let text = search_description(42, form, &[], "a (42 tools)");
             assert!(text.starts_with("42 more tools are"), "ASSEMBLE-3: {form:?}");
             assert!(text.ends_with("\n\na (42 tools)"), "LISTING-1: {form:?}");
             let named = matches!(form, Form::Full | Form::Names | Form::Mixed);
             assert_eq!(text.contains("straight to tool_describe"), named, "LISTING-7: {form:?}");
             assert_eq!(text.contains("say that a capability is missing"), !named, "ASSEMBLE-4: {form:?}");
         }
-        assert!(search_description(1, Form::None, "").starts_with("1 more tool is"));
+        assert!(search_description(1, Form::None, &[], "").starts_with("1 more tool is"));
+    }
+
+    #[test]
+    fn servers_out_of_reach_are_named_before_the_listing() {
+        let down: Vec<(String, String)> = (0..10).map(|n| (format!("s{n}"), "it\nended. Code 1".to_owned())).collect();
+        let down: Vec<(&str, &str)> = down.iter().map(|(name, reason)| (name.as_str(), reason.as_str())).collect();
+        let text = search_description(3, Form::Full, &down[..2], "a (3 tools)");
+        assert!(text.ends_with("out of reach for now: s0 (it ended.), s1 (it ended.).\n\na (3 tools)"), "{text}");
+        let text = search_description(3, Form::None, &down, "");
+        assert!(text.ends_with("s7 (it ended.) and 2 more."), "{text}");
     }
 }

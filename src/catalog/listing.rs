@@ -9,7 +9,7 @@
 
 mod fit;
 mod sentence;
-mod visible;
+pub(super) mod visible;
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -47,7 +47,7 @@ pub struct Near {
 }
 
 /// A server that is configured but down: its name and why.
-pub type Unavailable = (String, String);
+pub type Unavailable<'a> = (&'a str, &'a str);
 
 /// Runs one query.
 pub fn run(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -> Group {
@@ -178,7 +178,7 @@ impl<'a> Best<'a> {
 }
 
 /// SEARCH-8, SEARCH-9: the answer to a `tool_search` as JSON.
-pub fn answer(catalog: &Catalog, view: &View, groups: &[Group], unavailable: &[Unavailable]) -> String {
+pub fn answer(catalog: &Catalog, view: &View, groups: &[Group], unavailable: &[Unavailable<'_>]) -> String {
     let mut out = String::with_capacity(1024);
     out.push_str("{\"results\":[");
     for (at, group) in groups.iter().enumerate() {
@@ -203,7 +203,7 @@ pub fn answer(catalog: &Catalog, view: &View, groups: &[Group], unavailable: &[U
     out
 }
 
-fn push_group(catalog: &Catalog, view: &View, group: &Group, unavailable: &[Unavailable], out: &mut String) {
+fn push_group(catalog: &Catalog, view: &View, group: &Group, unavailable: &[Unavailable<'_>], out: &mut String) {
     out.push_str("{\"query\":");
     push_string(&group.query, out);
     out.push_str(",\"matches\":");
@@ -250,7 +250,7 @@ fn hint(group: &Group) -> &'static str {
 }
 
 /// The sources with deferred tools, those with most tools kept first, by label.
-fn push_sources(catalog: &Catalog, view: &View, unavailable: &[Unavailable], out: &mut String) {
+fn push_sources(catalog: &Catalog, view: &View, unavailable: &[Unavailable<'_>], out: &mut String) {
     let mut sources: Vec<(&str, u32, Option<&str>)> = catalog
         .sources
         .iter()

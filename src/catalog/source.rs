@@ -242,6 +242,8 @@ pub struct Source {
     pub toolset: Box<str>,
     /// Its tools, as its definition lists them.
     pub tools: Vec<Arc<Tool>>,
+    /// Why it has none for the moment, of a server that is configured and does not answer.
+    pub unavailable: Option<Box<str>>,
     /// Positions in that definition of entries that no tool stands for.
     gaps: Vec<usize>,
     block: OnceLock<Arc<Block>>,
@@ -468,7 +470,13 @@ impl Source {
     /// A source of tools that exist already.
     pub fn of(info: SourceInfo, tools: Vec<Arc<Tool>>) -> Self {
         let toolset = info.toolset().into();
-        Self { info, toolset, tools, gaps: Vec::new(), block: OnceLock::new(), segment: OnceLock::new() }
+        let (gaps, unavailable) = (Vec::new(), None);
+        Self { info, toolset, tools, unavailable, gaps, block: OnceLock::new(), segment: OnceLock::new() }
+    }
+
+    /// A source that has no tools for the moment, and why.
+    pub fn unavailable(info: SourceInfo, reason: &str) -> Self {
+        Self { unavailable: Some(reason.into()), ..Self::of(info, Vec::new()) }
     }
 
     /// The listing block of all its tools.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::bits::Bits;
 use super::listing::Block;
 use super::scope::Scope;
-use super::source::Tool;
+use super::source::{Source, Tool};
 use super::{Catalog, ToolId};
 
 /// A scope applied to a catalog. Valid for that catalog only.
@@ -85,6 +85,16 @@ impl View {
     /// Whether every tool of a source is deferred.
     pub fn is_whole(&self, catalog: &Catalog, source: usize) -> bool {
         self.counts[source] as usize == catalog.sources[source].tools.len()
+    }
+
+    /// Sources in scope that have no tools for the moment, and why; by label.
+    pub fn unavailable<'a>(&self, catalog: &'a Catalog) -> Vec<(&'a str, &'a str)> {
+        let granted = |source: &&Arc<Source>| self.scope.grants_toolset(&source.toolset, &source.info.name);
+        let sources = catalog.sources.iter().filter(granted);
+        let why = |source: &'a Arc<Source>| Some((source.info.name.as_str(), source.unavailable.as_deref()?));
+        let mut all: Vec<(&str, &str)> = sources.filter_map(why).collect();
+        all.sort_unstable();
+        all
     }
 
     /// Deferred tools of a source.

@@ -30,6 +30,9 @@ pub struct Common {
     /// Registry file, or folder of such; may be repeated
     #[arg(long, global = true, value_name = "PATH")]
     pub registry: Vec<PathBuf>,
+    /// File of MCP servers as editors write them, `{"mcpServers": {…}}`; may be repeated
+    #[arg(long, global = true, value_name = "FILE")]
+    pub mcp_config: Vec<PathBuf>,
     /// Folder whose .toolscout is read [default: what the host says, else the working directory]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub workspace: Option<PathBuf>,
@@ -58,6 +61,15 @@ pub enum Command {
     Stop(Stop),
     /// Watch a host and the sidecar at work on a sample catalog
     Demo(Output),
+    /// Be the process that becomes an MCP server, as the sidecar starts it
+    #[command(name = crate::servers::launch::SUBCOMMAND, hide = true)]
+    BecomeServer {
+        /// Process id of the sidecar
+        sidecar: u32,
+        /// The program and its arguments
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete in
@@ -212,7 +224,7 @@ impl Command {
     /// Whether what is printed is for a program.
     pub fn is_json(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Completions { .. } => false,
+            Self::Serve(_) | Self::Completions { .. } | Self::BecomeServer { .. } => false,
             Self::Search(args) | Self::Explain(args) => args.output.json,
             Self::Assemble(args) => args.output.json,
             Self::Describe(args) => args.output.json,
@@ -225,13 +237,14 @@ impl Command {
 impl Common {
     /// Whether any of them was given.
     pub fn is_given(&self) -> bool {
-        self.config.is_some() || !self.registry.is_empty() || self.workspace.is_some() || self.trust_workspace
+        let named = self.config.is_some() || !self.registry.is_empty() || !self.mcp_config.is_empty();
+        named || self.workspace.is_some() || self.trust_workspace
     }
 
     /// The flags as arguments of another process, whose workspace is `workspace` whatever `--workspace` says.
     pub fn arguments(&self, workspace: Option<&Path>) -> Vec<OsString> {
         // Named one by one, so that none that is added is forgotten here.
-        let Self { config, registry, workspace: _, trust_workspace } = self;
+        let Self { config, registry, mcp_config, workspace: _, trust_workspace } = self;
         let flag = |name: &str, path: &Path| {
             // One argument, so that no path is taken for a flag.
             let mut argument = OsString::from(format!("--{name}="));
@@ -240,9 +253,10 @@ impl Common {
         };
         let config = config.iter().map(|path| flag("config", path));
         let registry = registry.iter().map(|path| flag("registry", path));
+        let mcp_config = mcp_config.iter().map(|path| flag("mcp-config", path));
         let workspace = workspace.map(|path| flag("workspace", path));
         let trust = trust_workspace.then(|| OsString::from("--trust-workspace"));
-        config.chain(registry).chain(workspace).chain(trust).collect()
+        config.chain(registry).chain(mcp_config).chain(workspace).chain(trust).collect()
     }
 
     /// The flags, made absolute where the working directory matters.
@@ -252,17 +266,31 @@ impl Common {
         // The XDG specification has relative paths ignored.
         let user = home("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
         let user = user.or_else(|| home("HOME").map(|home| home.join(".config")));
+        let cache = home("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+        let cache = cache.or_else(|| home("HOME").map(|home| home.join(".cache")));
         Options {
             places: Places {
                 user: user.map(|folder| folder.join("toolscout")),
                 workspace: self.workspace.as_ref().map(absolute),
                 config: self.config.as_ref().map(absolute),
                 registry: self.registry.iter().map(absolute).collect(),
+                mcp_config: self.mcp_config.iter().map(absolute).collect(),
             },
             working_directory: std::env::current_dir().ok(),
             trust_workspace: self.trust_workspace,
+            // What is no UTF-8 cannot be named in a file.
+            environment: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
+            cache: cache.map(|folder| folder.join("toolscout")),
+            launcher: own_program(),
         }
     }
+}
+
+/// This program, even if its file was replaced meanwhile.
+fn own_program() -> Option<PathBuf> {
+    if cfg!(target_os = "linux") { Some(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe().ok() }
 }
 
 /// Folders in which a registry file is found without a flag, the nearest last.

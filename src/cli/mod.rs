@@ -41,6 +41,8 @@ use flags::{Cli, Command, Common, Serve};
 use report::Report;
 use terminal::Terminal;
 
+use crate::servers::launch;
+
 /// Runs the program. Exit codes: 0 done, 1 the work failed, 2 wrong usage.
 pub fn main() -> ExitCode {
     let Cli { common, command } = match Cli::try_parse() {
@@ -60,6 +62,11 @@ pub fn main() -> ExitCode {
         }
         return serve::serve(&common, args);
     }
+    if let Command::BecomeServer { sidecar, command } = &command {
+        let (code, error) = launch::launch(*sidecar, command);
+        eprintln!("toolscout: {error}");
+        return ExitCode::from(code);
+    }
     if matches!(command, Command::Demo(_)) && common.is_given() {
         let message = "the demo plays on its own sample: leave out --config, --registry, --workspace and the like";
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
@@ -74,7 +81,7 @@ pub fn main() -> ExitCode {
 fn run(common: &Common, command: Command) -> Result<Report, Failure> {
     let terminal = Terminal::of_stdout();
     match command {
-        Command::Serve(_) => Ok(Report::default()),
+        Command::Serve(_) | Command::BecomeServer { .. } => Ok(Report::default()),
         Command::Search(args) => search::run(common, &args, terminal),
         Command::Assemble(args) => assemble::run(common, &args, terminal),
         Command::Describe(args) => describe::run(common, &args, terminal),

@@ -56,6 +56,12 @@ pub struct ApproveParams {
     /// Position in the call's batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
+    /// Whether the tool's server says that it changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+    /// Whether the tool's server says that it may destroy something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
 }
 
 /// Answer of a host to `host/approve`.

@@ -128,11 +128,17 @@ pub struct ProgressParams {
 /// Where a request stands.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Progress {
-    /// `begin`, then `end`.
-    #[schemars(extend("enum" = ["begin", "end"]))]
+    /// `begin`, then `end`; `report` is what a server says of the call that it works on.
+    #[schemars(extend("enum" = ["begin", "report", "end"]))]
     pub kind: &'static str,
     /// What is going on.
     pub message: String,
+    /// How much is done, in a measure of the server's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<f64>,
+    /// How much there is to do, in the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
 }
 
 /// Parameters of `$/cancelRequest`.

@@ -137,7 +137,8 @@ pub struct ListedSource {
     /// Where it was registered.
     #[schemars(extend("enum" = ["file", "connection", "server", "gateway"]))]
     pub origin: &'static str,
-    /// `ready`.
+    /// `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`.
+    #[schemars(extend("enum" = ["ready", "starting", "down", "disabled", "untrusted"]))]
     pub state: &'static str,
     /// Tools in scope.
     pub tool_count: usize,

@@ -209,9 +209,25 @@ pub struct Content {
     pub content: Box<RawValue>,
     /// Whether it is a mistake of the model's or a failure of what was called.
     pub is_error: bool,
+    /// `structuredContent` of a server's result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+    /// `_meta` of a server's result.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
+    /// File that holds the whole of a result that was too long for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_file: Option<String>,
     /// What was repaired in the arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub coerced: Vec<String>,
+}
+
+impl Content {
+    /// One without error, and nothing beside it.
+    pub fn of(content: Box<RawValue>) -> Self {
+        Self { content, is_error: false, structured_content: None, meta: None, output_file: None, coerced: Vec::new() }
+    }
 }
 
 /// A tool that the host runs itself.
@@ -265,6 +281,22 @@ pub struct ResolvedCall {
     pub runs_in: &'static str,
     /// Whether it may run beside others.
     pub parallel_safe: bool,
+    /// What its server says of its effects.
+    #[serde(flatten)]
+    pub hints: Hints,
+}
+
+/// What a server says of a tool's effects. Whether to believe it is the host's to decide.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ToolHints")]
+pub struct Hints {
+    /// Whether it changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+    /// Whether it may destroy something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
 }
 
 /// Parameters of `bridge/plan`.
@@ -298,6 +330,19 @@ pub struct PlannedCall {
 pub struct PlanResult {
     /// Ids that may run together, stage after stage.
     pub stages: Vec<Vec<Value>>,
+    /// What servers say of the effects of some of the calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<PlannedHints>,
+}
+
+/// What a server says of the effects of one call of a batch.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PlannedHints {
+    /// Id of the call.
+    pub id: Value,
+    /// What it says.
+    #[serde(flatten)]
+    pub hints: Hints,
 }
 
 /// Parameters of `search/explain`.
@@ -383,18 +428,43 @@ pub struct StatusResult {
 }
 
 /// A source in `status`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceStatus {
     /// Name.
     pub name: String,
-    /// `ready`.
+    /// `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`.
+    #[schemars(extend("enum" = ["ready", "starting", "down", "disabled", "untrusted"]))]
     pub state: &'static str,
     /// Number of tools.
     pub tool_count: usize,
     /// What last went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// How long an MCP server took to start, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_in_ms: Option<u64>,
+    /// Tokens of the definitions of an MCP server's tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The last lines that an MCP server wrote to standard error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
+}
+
+impl SourceStatus {
+    /// One without name and tools, of which nothing bad is known.
+    pub fn ready() -> Self {
+        Self {
+            name: String::new(),
+            state: "ready",
+            tool_count: 0,
+            last_error: None,
+            started_in_ms: None,
+            tokens: None,
+            stderr: Vec::new(),
+        }
+    }
 }
 
 /// How changes of files are noticed.

@@ -1,8 +1,10 @@
 //! What the model does with the bridge: `bridge/call`, `bridge/resolve`, `bridge/plan`.
 
+mod in_sidecar;
+
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
@@ -13,12 +15,14 @@ use crate::call::plan::{Access, stages};
 use crate::call::{Checker, Problem, arguments, suggest};
 use crate::catalog::json_text::push_compact;
 use crate::catalog::scope::Scope;
+use crate::catalog::source::{Origin, Tool};
 use crate::catalog::view::View;
 use crate::catalog::{Catalog, Named, ToolId, describe, names, search};
 use crate::protocol::errors::RpcError;
 use crate::protocol::host::{InvokeParams, InvokeResult};
 use crate::protocol::work::{
-    BridgeParams, BridgeResult, Content, Dispatch, PlanParams, PlanResult, PlannedCall, ResolveResult, ResolvedCall,
+    BridgeParams, BridgeResult, Content, Dispatch, Hints, PlanParams, PlanResult, PlannedCall, PlannedHints,
+    ResolveResult, ResolvedCall,
 };
 use crate::rpc::Call;
 
@@ -103,12 +107,12 @@ type Refused = Content;
 
 fn content(json: String, is_error: bool) -> Result<BridgeResult, RpcError> {
     let content = RawValue::from_string(json).map_err(|error| RpcError::internal(error.to_string()))?;
-    Ok(BridgeResult::Content(Content { content, is_error, coerced: Vec::new() }))
+    Ok(BridgeResult::Content(Content { is_error, ..Content::of(content) }))
 }
 
 fn refuse(problem: impl Serialize) -> Refused {
     let content = to_raw_value(&problem).unwrap_or_default();
-    Content { content, is_error: true, coerced: Vec::new() }
+    Content { is_error: true, ..Content::of(content) }
 }
 
 fn refuse_problem(problem: Problem) -> Refused {
@@ -126,6 +130,9 @@ pub async fn call(call: Call<Session>, params: BridgeParams) -> Result<BridgeRes
         Asked::Call(Ok(entries), why) => match ready(&call, &sight, entries, why).await {
             Err(refused) => Ok(BridgeResult::Content(refused)),
             Ok(_) if call.cancel.is_cancelled() => Err(RpcError::cancelled()),
+            Ok(ready) if is_servers(&sight, ready.id) => {
+                in_sidecar::run(&call, &current, &sight, ready, params.call_id, params.progress_token).await
+            }
             Ok(ready) => run(&call, &sight, ready, params.call_id).await,
         },
     }
@@ -142,7 +149,7 @@ async fn search(sight: Sight, given: Option<Value>) -> Result<BridgeResult, RpcE
     let limit = limit.map(|limit| limit.clamp(1, i64::from(u32::MAX)) as u32);
     let answer = move |Sight { catalog, view }: Sight| {
         let groups: Vec<_> = queries.iter().map(|query| search::run(&catalog, &view, query, limit)).collect();
-        search::answer(&catalog, &view, &groups, &[])
+        search::answer(&catalog, &view, &groups, &view.unavailable(&catalog))
     };
     let json = if sight.catalog.is_search_ready(&sight.view) {
         answer(sight)
@@ -159,6 +166,19 @@ fn describe(sight: &Sight, given: Option<Value>) -> Result<BridgeResult, RpcErro
     }
 }
 
+/// What checks the arguments of a tool.
+async fn checker(call: &Call<Session>, tool: &Tool) -> Arc<Checker> {
+    match tool.schema() {
+        Some(schema) => call.session.process.checkers.of(schema).await,
+        None => Arc::new(Checker::compile("{}")),
+    }
+}
+
+/// Whether a tool is one of an attached server, which the sidecar calls itself.
+fn is_servers(sight: &Sight, id: ToolId) -> bool {
+    sight.catalog.source_of(id).info.origin == Origin::Server
+}
+
 /// The gates of a call: what it names, then what its arguments lack, then repair and validation.
 async fn ready(
     call: &Call<Session>,
@@ -169,20 +189,27 @@ async fn ready(
     let mut entry = one(entries)?;
     let id = deferred(sight, &entry.name)?;
     let tool = sight.catalog.tool(id);
-    let checker = match tool.schema() {
-        Some(schema) => call.session.process.checkers.of(schema).await,
-        None => Arc::new(Checker::compile("{}")),
-    };
+    let checker = checker(call, tool).await;
     entry.unflatten(|name| checker.declares(name));
-    let checked = checker.check(entry.arguments);
+    let coerced = why.into_iter().chain(entry.repairs).collect();
+    check(tool, &checker, id, entry.arguments, coerced)
+}
+
+/// CALL-7 to CALL-9: repairs and validates arguments. `coerced` is what was repaired before.
+fn check(
+    tool: &Tool,
+    checker: &Checker,
+    id: ToolId,
+    arguments: Map<String, Value>,
+    mut coerced: Vec<String>,
+) -> Result<Ready, Refused> {
+    let checked = checker.check(arguments);
     if !checked.verdict.passes() {
         let parameters = tool.schema().and_then(compact);
         if let Some(refusal) = checked.verdict.refusal(&tool.name, parameters.as_deref()) {
             return Err(refuse(refusal));
         }
     }
-    let mut coerced: Vec<String> = why.into_iter().collect();
-    coerced.extend(entry.repairs);
     coerced.extend(checked.coerced);
     Ok(Ready { id, arguments: checked.arguments, coerced })
 }
@@ -270,15 +297,19 @@ async fn run(
         answer = call.peer.request("host/invoke", asked) => answer,
         // The tool may have had its effect: the model must not take the call for one that was never made.
         () = call.cancel.cancelled() => {
-            let error = format!("`{}` was interrupted while it ran; it may have taken effect.", tool.name);
-            return Ok(BridgeResult::Content(refuse_problem(Problem::new(error).with("code", "INTERRUPTED".into()))));
+            return Ok(BridgeResult::Content(interrupted(&tool.name)));
         }
     };
     Ok(BridgeResult::Content(match answer.map(|answer| serde_json::from_str::<InvokeResult>(answer.get())) {
-        Ok(Ok(result)) => Content { content: result.content, is_error: result.is_error, coerced: ready.coerced },
+        Ok(Ok(result)) => Content { is_error: result.is_error, coerced: ready.coerced, ..Content::of(result.content) },
         Ok(Err(_)) => failed(&tool.name, "the host's answer is not `{content, isError?}`"),
         Err(error) => failed(&tool.name, &error.to_string()),
     }))
+}
+
+fn interrupted(tool: &str) -> Content {
+    let error = format!("`{tool}` was interrupted while it ran; it may have taken effect.");
+    refuse_problem(Problem::new(error).with("code", "INTERRUPTED".into()))
 }
 
 fn failed(tool: &str, reason: &str) -> Content {
@@ -296,7 +327,11 @@ pub async fn resolve(call: Call<Session>, params: BridgeParams) -> Result<Resolv
         Asked::Call(entries, _) => entries.map_err(refuse_problem).and_then(|entries| target(&sight, entries)),
     };
     Ok(match resolved {
-        Ok(id) => ResolveResult { calls: vec![resolved_call(&sight, id)], read_only: false, error: None },
+        Ok(id) => {
+            let resolved = resolved_call(&sight, id);
+            let read_only = resolved.hints.read_only == Some(true);
+            ResolveResult { calls: vec![resolved], read_only, error: None }
+        }
         Err(refused) => {
             let error: Value = serde_json::from_str(refused.content.get()).unwrap_or_default();
             let error = error.get("error").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -318,36 +353,60 @@ fn resolved_call(sight: &Sight, id: ToolId) -> ResolvedCall {
         tool: tool.tool.to_string(),
         toolset: source.toolset.to_string(),
         source: source.info.name.clone(),
-        runs_in: "host",
+        runs_in: if is_servers(sight, id) { "sidecar" } else { "host" },
         parallel_safe: source.info.parallel,
+        hints: hints(tool),
     }
+}
+
+/// What a tool's definition says of its effects.
+fn hints(tool: &Tool) -> Hints {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Annotations {
+        read_only_hint: Option<bool>,
+        destructive_hint: Option<bool>,
+    }
+    #[derive(Default, Deserialize)]
+    struct Annotated {
+        annotations: Option<Annotations>,
+    }
+    let annotated: Annotated = serde_json::from_str(tool.raw()).unwrap_or_default();
+    let Annotations { read_only_hint, destructive_hint } = annotated.annotations.unwrap_or_default();
+    Hints { read_only: read_only_hint, destructive: destructive_hint }
 }
 
 pub async fn plan(call: Call<Session>, params: PlanParams) -> Result<PlanResult, RpcError> {
     let _timer = call.session.metrics.time("bridge/plan", call.ticket.arrived);
     let current = call.session.current(&call, None).await?;
     let sight = Sight::new(&current, scope(params.scope)?, params.tools).await?;
+    let mut told = Vec::new();
     let calls = params.calls.into_iter().map(|PlannedCall { id, name, arguments }| {
-        let access = access(&sight, &name, arguments);
+        let (access, tool) = access(&sight, &name, arguments);
+        let hints = tool.map(|tool| hints(sight.catalog.tool(tool))).unwrap_or_default();
+        if hints != Hints::default() {
+            told.push(PlannedHints { id: id.clone(), hints });
+        }
         (id, access)
     });
-    Ok(PlanResult { stages: stages(calls) })
+    Ok(PlanResult { stages: stages(calls), hints: told })
 }
 
-/// PLAN-1: whether a call of the model may run beside others.
-fn access(sight: &Sight, name: &str, given: Option<Box<RawValue>>) -> Access {
+/// PLAN-1: whether a call of the model may run beside others, and the tool that it means.
+fn access(sight: &Sight, name: &str, given: Option<Box<RawValue>>) -> (Access, Option<ToolId>) {
     let parallel = |id: ToolId| {
-        if sight.catalog.source_of(id).info.parallel { Access::Parallel } else { Access::Alone }
+        let access = if sight.catalog.source_of(id).info.parallel { Access::Parallel } else { Access::Alone };
+        (access, Some(id))
     };
     match Asked::read(sight, name, given) {
-        Ok(Asked::Search(_) | Asked::Describe(_)) => Access::ReadOnly,
+        Ok(Asked::Search(_) | Asked::Describe(_)) => (Access::ReadOnly, None),
         Ok(Asked::Call(entries, _)) => {
-            entries.ok().and_then(|entries| target(sight, entries).ok()).map_or(Access::Alone, parallel)
+            entries.ok().and_then(|entries| target(sight, entries).ok()).map_or((Access::Alone, None), parallel)
         }
         // A visible tool, which the model calls itself.
         Err(_) => match sight.catalog.find(name).filter(|id| sight.view.visible.contains(id)) {
             Some(id) => parallel(id),
-            None => Access::Alone,
+            None => (Access::Alone, None),
         },
     }
 }

@@ -1,7 +1,8 @@
-//! What a host is told without asking: that files changed its catalog, and what is wrong with them.
+//! What a host is told without asking: that files or MCP servers changed its catalog, and what is wrong with them.
 
 use std::sync::{Arc, Weak};
 
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::current::Current;
@@ -11,7 +12,7 @@ use crate::protocol::changes::DidChangeParams;
 use crate::rpc::Peer;
 use crate::workspace::loader::News;
 
-/// A session that takes up what the files say, until this is dropped.
+/// A session that takes up what files and servers say, until this is dropped.
 pub struct Following(JoinHandle<()>);
 
 impl Drop for Following {
@@ -21,9 +22,10 @@ impl Drop for Following {
 }
 
 impl Session {
-    /// Takes up what the files say whenever it is something new, whether anybody asks or not.
+    /// Takes up what files and servers say whenever it is something new, whether anybody asks or not.
     pub(super) fn follow(self: &Arc<Self>, news: News, peer: Peer) {
-        let task = tokio::spawn(take_up(Arc::downgrade(self), news, peer));
+        let servers = self.process.servers.changes();
+        let task = tokio::spawn(take_up(Arc::downgrade(self), news, servers, peer));
         // A connection is initialized once.
         let _ = self.following.set(Following(task));
     }
@@ -42,8 +44,9 @@ impl Session {
 }
 
 /// Holds the session only while there is something to take up: nobody else would end it.
-async fn take_up(session: Weak<Session>, mut news: News, peer: Peer) {
+async fn take_up(session: Weak<Session>, mut news: News, mut servers: watch::Receiver<u64>, peer: Peer) {
     loop {
+        servers.mark_unchanged();
         let snapshot = news.borrow_and_update().clone();
         let Some(session) = session.upgrade() else { return };
         if let (Some(opened), Some(snapshot)) = (session.opened_now(), snapshot) {
@@ -54,7 +57,11 @@ async fn take_up(session: Weak<Session>, mut news: News, peer: Peer) {
         }
         drop(session);
         // The first time round is for what happened between the snapshot of `initialize` and now.
-        if news.changed().await.is_err() {
+        let changed = tokio::select! {
+            changed = news.changed() => changed,
+            changed = servers.changed() => changed,
+        };
+        if changed.is_err() {
             return;
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use super::servers::{Configured, settle};
 use super::session::{Opened, Session};
 use crate::catalog::Catalog;
 use crate::catalog::changes::Changes;
@@ -40,6 +41,8 @@ pub struct Current {
     pub config: Arc<Config>,
     /// What the files say.
     pub snapshot: Arc<Snapshot>,
+    /// The MCP servers that the configuration names, by name.
+    pub servers: Arc<Vec<Configured>>,
     /// Counts changes of any of these.
     pub revision: u64,
 }
@@ -123,9 +126,18 @@ impl Session {
         let layers: Vec<_> = snapshot.layers.iter().chain(&opened.layers).cloned().collect();
         let trust = Trust { whole: opened.trusted || snapshot.trust.whole, approved: snapshot.trust.approved.clone() };
         let trust = trust.and(approved);
+        let config = config::merge(&layers, &trust);
+        let servers_before = before.as_ref().map(|before| before.current.servers.clone()).unwrap_or_default();
+        // Where servers come new, their last known tools are read from disk.
+        let servers = if config.settings.mcp_servers.is_empty() {
+            settle(&self.process, &opened.asking, &config, &servers_before)
+        } else {
+            let (process, asking, settled) = (self.process.clone(), opened.asking.clone(), config.clone());
+            off_thread(move || settle(&process, &asking, &settled, &servers_before)).await?
+        };
+        sources.extend(servers.iter().filter_map(|server| server.source.clone()));
         let tools: usize = sources.iter().map(|source| source.tools.len()).sum();
         let make = move || {
-            let config = config::merge(&layers, &trust);
             let reused = before.as_ref().and_then(|before| before.reuse(&sources, &config.settings));
             let catalog = reused.unwrap_or_else(|| {
                 let policy = Policy::new(config.settings.tool_search.clone(), &config.settings.core);
@@ -134,7 +146,7 @@ impl Session {
             let old = before.as_ref().map(|before| &before.current.catalog);
             let changes = old.filter(|old| !Arc::ptr_eq(old, &catalog)).map(|old| Changes::between(old, &catalog));
             let revision = before.as_ref().map_or(0, |before| before.current.revision) + 1;
-            let current = Current { catalog, config: Arc::new(config), snapshot, revision };
+            let current = Current { catalog, config: Arc::new(config), snapshot, servers: Arc::new(servers), revision };
             (Built { current, registrations, sources }, changes.unwrap_or_default())
         };
         let (made, changes) = if tools < LARGE { make() } else { off_thread(make).await? };
@@ -162,7 +174,8 @@ impl Session {
         let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         let built = built.as_ref()?;
         let same = built.registrations == self.registrations().revision
-            && built.current.snapshot.revision >= snapshot.revision;
+            && built.current.snapshot.revision >= snapshot.revision
+            && built.current.servers.iter().all(Configured::is_current);
         same.then(|| built.current.clone())
     }
 
@@ -199,6 +212,9 @@ impl Current {
     pub fn diagnostics(&self) -> BTreeMap<String, Vec<Diagnostic>> {
         let mut all = self.snapshot.diagnostics.clone();
         for diagnostic in &self.config.diagnostics {
+            all.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
+        }
+        for diagnostic in self.servers.iter().flat_map(|server| &server.diagnostics) {
             all.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
         }
         for lost in &self.catalog.collisions {
@@ -271,7 +287,7 @@ pub async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
 
 /// Tells the host where its request stands.
 pub fn send_progress(call: &Call<Session>, token: &ProgressToken, kind: &'static str, message: &str) {
-    let value = Progress { kind, message: message.to_owned() };
+    let value = Progress { kind, message: message.to_owned(), progress: None, total: None };
     call.peer.notify("$/progress", ProgressParams { token: token.clone(), value });
 }
 

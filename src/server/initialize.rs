@@ -1,8 +1,10 @@
 //! `initialize`: who is asking, where files are, what the host can be asked.
 
+use std::sync::Arc;
+
 use super::current::{path_of, send_progress};
 use super::host_process;
-use super::session::{Opened, Session};
+use super::session::{Opened, ServerAsking, Session};
 use crate::protocol::VERSION;
 use crate::protocol::errors::{RpcError, code};
 use crate::protocol::lifecycle::{FileDiagnostics, InitializeParams, InitializeResult, ServerCapabilities, ServerInfo};
@@ -27,6 +29,10 @@ pub async fn initialize(call: Call<Session>, params: InitializeParams) -> Result
         .or_else(|| params.cwd.as_deref().map(|path| path_of(path).to_owned()))
         .or_else(|| options.working_directory.clone());
     let opened = Opened {
+        asking: Arc::new(ServerAsking {
+            environment: params.environment.unwrap_or_else(|| options.environment.clone()),
+            folder: places.workspace.clone(),
+        }),
         places: places.clone(),
         loader: call.session.process.loader(places).map_err(|error| RpcError::internal(error.to_string()))?,
         layers: ConfigLayer::of_initialize(params.settings.as_ref(), params.core.as_ref()),

@@ -4,9 +4,12 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::current::{off_thread, scope};
+use super::servers::{Configured, Standing};
 use super::session::Session;
+use crate::catalog::definition::Format;
 use crate::catalog::explain::Explanation;
 use crate::catalog::scope::Scope;
+use crate::catalog::tokens::Quarters;
 use crate::catalog::{Catalog, explain as explaining, search};
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::NoParams;
@@ -44,18 +47,21 @@ pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, Rp
         Mode::Poll(reason) => ("poll", Some(reason)),
     };
     let served = |index| current.catalog.tools_of(index).filter(|(id, _)| !current.catalog.is_refused(*id)).count();
-    let sources = current.catalog.sources.iter().enumerate().map(|(index, source)| SourceStatus {
-        name: source.info.name.clone(),
-        state: "ready",
-        tool_count: served(index),
-        last_error: None,
-    });
+    let mut sources: Vec<SourceStatus> = Vec::new();
+    for (index, source) in current.catalog.sources.iter().enumerate() {
+        let plain = SourceStatus { name: source.info.name.clone(), tool_count: served(index), ..SourceStatus::ready() };
+        let server = current.servers.iter().find(|server| server.serves(source));
+        sources.push(server.map_or_else(|| plain.clone(), |server| with_server(server, plain.clone())));
+    }
+    for server in current.servers.iter().filter(|server| server.source.is_none()) {
+        sources.push(with_server(server, SourceStatus { name: server.name.clone(), ..SourceStatus::ready() }));
+    }
     Ok(StatusResult {
         version: env!("CARGO_PKG_VERSION"),
         pid: std::process::id(),
         uptime_ms: session.process.started.elapsed().as_millis() as u64,
         revision: current.revision,
-        sources: sources.collect(),
+        sources,
         watching: Watching {
             mode,
             reason,
@@ -69,6 +75,20 @@ pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, Rp
         latencies: session.metrics.latencies(),
         probe,
     })
+}
+
+/// The status of a source that is an MCP server.
+fn with_server(server: &Configured, status: SourceStatus) -> SourceStatus {
+    let status = SourceStatus { state: server.state(), last_error: server.last_error(), ..status };
+    let Standing::Attached(attached, view) = &server.standing else { return status };
+    let tools = view.source.iter().flat_map(|source| &source.tools);
+    let tokens: Quarters = tools.map(|tool| tool.quarters(Format::OpenAi)).sum();
+    SourceStatus {
+        started_in_ms: view.started_in.map(|took| took.as_millis() as u64),
+        tokens: Some(tokens.tokens()),
+        stderr: attached.stderr(),
+        ..status
+    }
 }
 
 /// Looks for the first deferred tool by its name: an index that lives finds it.

@@ -14,6 +14,7 @@ mod inspect;
 mod metrics;
 mod order;
 mod registry;
+mod servers;
 pub mod session;
 mod trust;
 
@@ -106,6 +107,7 @@ impl Server {
         let end = connection.run(read, sink);
         // What still runs has nobody to answer to.
         runtime.shutdown_background();
+        session.close();
         let end = end?;
         let well = match end {
             End::Exit => session.is_shut_down(),
@@ -116,11 +118,21 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Ends all MCP servers and waits until they have. For the end of the process.
+    pub fn end(&self) {
+        self.process.servers.end();
+    }
+}
+
 /// Serves one host over standard input and output until either ends.
 ///
 /// # Errors
 /// Where the system gives no thread.
 pub fn serve_stdio(options: Options, read: impl io::Read + Send + 'static, sink: Sink) -> io::Result<ExitCode> {
-    let ended = Server::new(options).serve(read, sink)?;
+    let server = Server::new(options);
+    let ended = server.serve(read, sink);
+    server.end();
+    let ended = ended?;
     Ok(if ended.well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

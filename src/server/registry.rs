@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::current::{off_thread, rejected, scope};
+use super::servers::Configured;
 use super::session::Session;
 use crate::catalog::source::{Kind, Problem, Source};
 use crate::protocol::errors::RpcError;
@@ -102,13 +103,14 @@ pub async fn list(call: Call<Session>, params: ListParams) -> Result<ListResult,
                 deferred: view.deferred.contains(id),
             })
             .collect();
-        (scope.is_all() || !tools.is_empty()).then(|| ListedSource {
+        let is_down = source.unavailable.is_some() && scope.grants_toolset(&source.toolset, &source.info.name);
+        (scope.is_all() || is_down || !tools.is_empty()).then(|| ListedSource {
             name: source.info.name.clone(),
             kind: source.info.kind,
             label: source.info.name.clone(),
             toolset: source.toolset.to_string(),
             origin: source.info.origin.as_str(),
-            state: "ready",
+            state: current.servers.iter().find(|server| server.serves(source)).map_or("ready", Configured::state),
             tool_count: tools.len(),
             tools: params.tools.then_some(tools),
         })

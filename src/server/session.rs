@@ -19,6 +19,7 @@ use crate::diagnostic::Diagnostic;
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::HostCapabilities;
 use crate::rpc;
+use crate::servers::Pool;
 use crate::workspace::layers::ConfigLayer;
 use crate::workspace::loader::{Loader, Polling};
 use crate::workspace::snapshot::Places;
@@ -32,6 +33,12 @@ pub struct Options {
     pub working_directory: Option<PathBuf>,
     /// `--trust-workspace`.
     pub trust_workspace: bool,
+    /// The process's own variables, for a host that gives none.
+    pub environment: BTreeMap<String, String>,
+    /// The folder for what may be lost, `$XDG_CACHE_HOME/toolscout`.
+    pub cache: Option<PathBuf>,
+    /// This program, through which MCP servers are started so that none outlives it.
+    pub launcher: Option<PathBuf>,
 }
 
 /// What all connections of the process share.
@@ -44,6 +51,8 @@ pub struct Process {
     pub connections: AtomicUsize,
     /// Compiled schemas, by content.
     pub checkers: Checkers,
+    /// MCP servers, by what configuration says of them.
+    pub servers: Pool,
     loaders: Mutex<Vec<(Places, Weak<Loader>)>>,
 }
 
@@ -51,6 +60,7 @@ impl Process {
     /// A process without connections.
     pub fn new(options: Options) -> Self {
         Self {
+            servers: Pool::new(options.launcher.clone(), options.cache.clone()),
             options,
             started: Instant::now(),
             connections: AtomicUsize::new(0),
@@ -76,6 +86,14 @@ impl Process {
     }
 }
 
+/// What the entries of servers mean for one connection.
+pub struct ServerAsking {
+    /// Variables that they may name.
+    pub environment: BTreeMap<String, String>,
+    /// Where servers run unless they say otherwise.
+    pub folder: Option<PathBuf>,
+}
+
 /// What `initialize` settled.
 pub struct Opened {
     /// Where files are looked for.
@@ -84,6 +102,8 @@ pub struct Opened {
     pub loader: Arc<Loader>,
     /// The host's layers of configuration.
     pub layers: Vec<ConfigLayer>,
+    /// What the entries of servers mean here.
+    pub asking: Arc<ServerAsking>,
     /// Whether flag or host trust the workspace.
     pub trusted: bool,
     /// What the host can be asked.
@@ -207,6 +227,11 @@ impl Session {
     /// What `initialize` settled, if it has.
     pub(super) fn opened_now(&self) -> Option<&Opened> {
         self.opened.get()
+    }
+
+    /// Lets go of all that it works on, servers included, once nobody can ask for it any more.
+    pub(super) fn close(&self) {
+        *self.built.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     pub(super) fn shut_down(&self) {

@@ -45,6 +45,8 @@ async fn ask(session: Weak<Session>, waiting: Vec<Waiting>, peer: Peer) {
         toolset: None,
         call_id: None,
         index: None,
+        read_only: None,
+        destructive: None,
     };
     let answer = peer.request("host/approve", question).await;
     let answer = answer.map(|answer| serde_json::from_str::<ApproveResult>(answer.get()));

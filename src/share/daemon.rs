@@ -48,6 +48,7 @@ pub fn serve(options: Options, shared: &Shared, stdin: File, stdout: OwnedFd, id
     accept(listener, move |stream| receiving.receive(stream))?;
     daemon.presence.wait_idle(Some(idle));
     daemon.presence.wait_empty(LAST_ANSWERS);
+    daemon.server.end();
     let silent = fs::metadata(&endpoint.log).is_ok_and(|log| log.len() == 0);
     let files = [endpoint.socket.as_path(), endpoint.log.as_path()];
     // A log with something in it is kept until the next start.

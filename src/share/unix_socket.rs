@@ -35,18 +35,20 @@ pub fn listen(options: Options, path: &Path, idle: Option<Duration>) -> io::Resu
         return Err(io::Error::new(io::ErrorKind::AddrInUse, problem));
     };
     let listener = lock.bind(&path)?;
-    let server = Server::new(options);
+    let server = Arc::new(Server::new(options));
+    let serving = server.clone();
     let presence = Arc::new(Presence::default());
     let counting = presence.clone();
     accept(listener, move |stream| {
         let peer = stream.try_clone()?;
         let Some(_present) = counting.enter(move || hang_up(&peer)) else { return Ok(()) };
-        let ended = serve(&server, &stream);
+        let ended = serve(&serving, &stream);
         let_go(&stream);
         ended.map(drop)
     })?;
     say_ready(json!({ "url": format!("unix:{}", path.display()) }));
     presence.wait_idle(idle);
+    server.end();
     lock.remove_and_release(&[&path]);
     Ok(())
 }

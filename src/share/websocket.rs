@@ -48,10 +48,11 @@ pub fn listen(options: Options, address: SocketAddr, origins: Vec<String>, idle:
     let ready = json!({ "url": format!("ws://{address}"), "token": gate.token() });
     let presence = Arc::new(Presence::default());
     let host = Arc::new(Host { server: Server::new(options), presence: presence.clone(), gate });
+    let serving = host.clone();
     let accepting = move || {
         loop {
             let taken = listener.accept().and_then(|(stream, _)| {
-                let host = host.clone();
+                let host = serving.clone();
                 thread::Builder::new().name("toolscout-host".to_owned()).spawn(move || {
                     if let Err(error) = host.receive(&stream) {
                         tracing::warn!(%error, "a connection was dropped");
@@ -68,6 +69,7 @@ pub fn listen(options: Options, address: SocketAddr, origins: Vec<String>, idle:
     thread::Builder::new().name("toolscout-accept".to_owned()).spawn(accepting)?;
     say_ready(ready);
     presence.wait_idle(idle);
+    host.server.end();
     Ok(())
 }
 

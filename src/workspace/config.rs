@@ -23,6 +23,9 @@ use crate::diagnostic::{Diagnostic, Severity};
 /// Bounds of `max_message_bytes`: a message that can say something, and what fits into memory.
 const MESSAGE_BYTES: (u32, u32) = (1024, 1 << 30);
 
+/// Bounds of `max_result_bytes`: a result that can say something, and one that a model can still read.
+const RESULT_BYTES: (u32, u32) = (1024, 64 << 20);
+
 /// Longest name or glob: no tool's name is longer, and a glob is compiled by recursion.
 const MAX_NAME_CHARS: usize = 256;
 
@@ -41,6 +44,10 @@ pub struct Settings {
     pub max_message_bytes: u32,
     /// `mcpServers` by name, as written.
     pub mcp_servers: BTreeMap<String, Server>,
+    /// `mcp_cache`: whether a server's last known tools are kept on disk.
+    pub mcp_cache: bool,
+    /// Bytes of the longest result of a server's tool that a model is given whole.
+    pub max_result_bytes: u32,
     /// Paths of workspaces whose files are trusted; only a user's own file names any.
     pub trusted_workspaces: Vec<String>,
 }
@@ -72,6 +79,8 @@ pub struct Server {
     pub node: Node,
     /// Who named it.
     pub origin: Origin,
+    /// JSON pointer of the map in the file that holds it.
+    pub pointer: String,
 }
 
 impl Default for Settings {
@@ -83,6 +92,8 @@ impl Default for Settings {
             watch: Watch::Auto,
             max_message_bytes: 64 << 20,
             mcp_servers: BTreeMap::new(),
+            mcp_cache: true,
+            max_result_bytes: 256 << 10,
             trusted_workspaces: Vec::new(),
         }
     }
@@ -244,6 +255,12 @@ impl<'a> Merger<'a> {
             }
             "max_message_bytes" => self.whole(at, MESSAGE_BYTES, |settings| &mut settings.max_message_bytes),
             "mcpServers" => self.servers(at),
+            "mcp_cache" => {
+                if let Some(cache) = self.known(at, setting::switch(at.node), "on or off") {
+                    self.config.settings.mcp_cache = cache;
+                }
+            }
+            "max_result_bytes" => self.whole(at, RESULT_BYTES, |settings| &mut settings.max_result_bytes),
             "trusted_workspaces" => self.trusted_workspaces(at),
             _ => {}
         }
@@ -351,7 +368,8 @@ impl<'a> Merger<'a> {
                 && self.may_decide(&server)
                 && let Some(node) = self.known(&server, node, "a map that describes a server")
             {
-                let server = Server { node: node.clone(), origin: server.origin() };
+                let pointer = server.layer.pointer_in_file(&server.pointer);
+                let server = Server { node: node.clone(), origin: server.origin(), pointer };
                 self.config.settings.mcp_servers.insert(entry.key.to_string(), server);
             }
         }
@@ -441,7 +459,7 @@ impl<'a> Merger<'a> {
             severity,
             code,
             message,
-            pointer: at.pointer.clone(),
+            pointer: at.layer.pointer_in_file(&at.pointer),
         });
     }
 }

@@ -51,7 +51,9 @@ fn settings(settings: &Settings) -> Value {
             Watch::Poll => "poll",
         },
         "max_message_bytes": settings.max_message_bytes,
+        "max_result_bytes": settings.max_result_bytes,
         "mcpServers": servers,
+        "mcp_cache": if settings.mcp_cache { "on" } else { "off" },
         "trusted_workspaces": settings.trusted_workspaces,
     })
 }

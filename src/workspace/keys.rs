@@ -2,7 +2,19 @@
 
 /// Every section by its dotted path, with the keys in it. What is no section itself is a setting.
 pub const SECTIONS: [(&str, &[&str]); 5] = [
-    ("", &["tools", "core", "watch", "max_message_bytes", "mcpServers", "trusted_workspaces"]),
+    (
+        "",
+        &[
+            "tools",
+            "core",
+            "watch",
+            "max_message_bytes",
+            "max_result_bytes",
+            "mcpServers",
+            "mcp_cache",
+            "trusted_workspaces",
+        ],
+    ),
     ("tools", &["tool_search", "connectors"]),
     (
         "tools.tool_search",

@@ -11,7 +11,7 @@ use super::config;
 use super::files::{Files, Look, in_folder};
 use super::layers::{ConfigLayer, Layer};
 use super::lookups::Target;
-use super::node::Node;
+use super::node::{Node, Value};
 use super::registry::{self, Registry};
 use super::source_text::read_node;
 use super::trust::{self, Trust, Waiting, approved_in};
@@ -29,6 +29,8 @@ pub struct Places {
     pub config: Option<PathBuf>,
     /// `--registry`: files and folders.
     pub registry: Vec<PathBuf>,
+    /// `--mcp-config`: files of servers in the shape of editors.
+    pub mcp_config: Vec<PathBuf>,
 }
 
 impl Places {
@@ -81,6 +83,53 @@ struct State {
     current: Option<Arc<Snapshot>>,
 }
 
+/// A workspace's servers as editors write them.
+const EDITORS: &str = ".mcp.json";
+/// The user's folder of servers.
+const SERVERS: &str = "servers.d";
+
+/// A file of configuration.
+struct ConfigFile {
+    layer: Layer,
+    shape: Shape,
+    path: PathBuf,
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    /// Settings.
+    Config,
+    /// One server, named by the file's stem, or `{name: server}`.
+    Server,
+    /// `{"mcpServers": {name: server}}`, or `servers`.
+    Editors,
+}
+
+impl ConfigFile {
+    fn layer(&self, root: Node) -> ConfigLayer {
+        let (layer, file) = (self.layer, self.path.display().to_string());
+        match self.shape {
+            Shape::Config => ConfigLayer::of_file(layer, file, root),
+            Shape::Server if is_server(&root) => {
+                let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+                ConfigLayer::of_server(layer, file, &stem, root)
+            }
+            Shape::Server => ConfigLayer::of_servers(layer, file, root, ""),
+            Shape::Editors => {
+                // What else editors keep in it is theirs.
+                let key = if root.get("mcpServers").is_some() { "mcpServers" } else { "servers" };
+                let servers = root.get(key).cloned().unwrap_or(Node { place: root.place, value: Value::Null });
+                ConfigLayer::of_servers(layer, file, servers, &format!("/{key}"))
+            }
+        }
+    }
+}
+
+/// Whether a map describes a server, rather than naming some.
+fn is_server(root: &Node) -> bool {
+    ["command", "url", "disabled"].iter().any(|key| root.get(key).is_some_and(|it| !matches!(it.value, Value::Map(_))))
+}
+
 /// Origins of registry files, the nearest first.
 const ORIGINS: [Origin; 3] = [Origin::Workspace, Origin::User, Origin::Flag];
 
@@ -115,13 +164,13 @@ impl Workspace {
     /// for at most a fifth of a second on one that is just being written.
     pub fn refresh(&self) -> Arc<Snapshot> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let named: Vec<PathBuf> = self.places.config.iter().cloned().collect();
+        let named: Vec<PathBuf> = self.places.config.iter().chain(&self.places.mcp_config).cloned().collect();
         let (mut changed, mut looks) = (false, 0);
         let (configs, registries) = loop {
             looks += 1;
             let patience = looks < LOOKS;
             let configs = self.config_files();
-            let paths: Vec<PathBuf> = configs.iter().map(|(_, path)| path.clone()).collect();
+            let paths: Vec<PathBuf> = configs.iter().map(|file| file.path.clone()).collect();
             let mut look: Look = state.configs.refresh(&paths, &named, patience);
             let registries = self.registry_files();
             for (files, paths) in state.registries.iter_mut().zip(&registries) {
@@ -150,7 +199,7 @@ impl Workspace {
 
     /// What the answer of [`Self::refresh`] depends on: the files there are and the places where one may appear.
     pub fn targets(&self) -> Vec<Target> {
-        let Places { user, workspace, config, registry } = &self.places;
+        let Places { user, workspace, config, registry, mcp_config } = &self.places;
         let target = |base: &Path, path: PathBuf, folder| Target { path, base: base.to_owned(), folder };
         let parent = |path: &Path| path.parent().unwrap_or(path).to_owned();
         let mut targets = Vec::new();
@@ -163,29 +212,23 @@ impl Workspace {
             targets.push(target(&base, folder.join("registry"), true));
         }
         targets.extend(self.places.approvals().map(|folder| target(&parent(&parent(&folder)), folder, true)));
-        targets.extend(config.iter().map(|path| target(&parent(path), path.clone(), false)));
+        targets.extend(workspace.iter().map(|root| target(root, root.join(EDITORS), false)));
+        targets.extend(user.iter().map(|folder| target(&parent(folder), folder.join(SERVERS), true)));
+        targets.extend(config.iter().chain(mcp_config).map(|path| target(&parent(path), path.clone(), false)));
         targets.extend(registry.iter().map(|path| target(&parent(path), path.clone(), true)));
         // Of the files in those folders, those that are links to elsewhere.
         targets.extend(self.registry_files().into_iter().flatten().map(|path| target(&parent(&path), path, false)));
+        targets.extend(self.server_files().into_iter().map(|path| target(&parent(&path), path, false)));
         targets
     }
 
-    fn make(
-        &self,
-        state: &State,
-        configs: &[(Layer, PathBuf)],
-        registries: &[Vec<PathBuf>; 3],
-        revision: u64,
-    ) -> Snapshot {
-        let layer = |(layer, path): &(Layer, PathBuf)| {
-            let root = state.configs.get(path)?.clone();
-            Some(ConfigLayer { layer: *layer, file: path.display().to_string(), root })
-        };
+    fn make(&self, state: &State, configs: &[ConfigFile], registries: &[Vec<PathBuf>; 3], revision: u64) -> Snapshot {
+        let layer = |file: &ConfigFile| Some(file.layer(state.configs.get(&file.path)?.clone()));
         let layers: Vec<ConfigLayer> = configs.iter().filter_map(layer).collect();
         let mut all: Vec<Diagnostic> = state.configs.problems().cloned().collect();
         let mut sources: Vec<Arc<Source>> = Vec::new();
         let mut homes = BTreeMap::new();
-        let mut paths: Vec<PathBuf> = configs.iter().map(|(_, path)| path.clone()).collect();
+        let mut paths: Vec<PathBuf> = configs.iter().map(|file| file.path.clone()).collect();
         for (files, list) in state.registries.iter().zip(registries) {
             all.extend(files.problems().cloned());
             let first = sources.len();
@@ -223,19 +266,32 @@ impl Workspace {
     }
 
     /// Configuration files by layer, whether they exist or not.
-    fn config_files(&self) -> Vec<(Layer, PathBuf)> {
-        let user = self.places.user.as_ref().map(|folder| (Layer::User, folder.join("config.yaml")));
-        let workspace =
-            self.places.workspace.as_ref().map(|root| (Layer::Workspace, root.join(".toolscout").join("config.yaml")));
-        let file = self.places.config.as_ref().map(|path| (Layer::File, path.clone()));
-        [user, workspace, file].into_iter().flatten().collect()
+    fn config_files(&self) -> Vec<ConfigFile> {
+        let file = |layer, shape, path| ConfigFile { layer, shape, path };
+        let Places { user, workspace, config, mcp_config, .. } = &self.places;
+        let mut files = Vec::new();
+        files.extend(user.iter().map(|folder| file(Layer::User, Shape::Config, folder.join("config.yaml"))));
+        files.extend(self.server_files().into_iter().map(|path| file(Layer::User, Shape::Server, path)));
+        files.extend(workspace.iter().map(|root| file(Layer::Workspace, Shape::Editors, root.join(EDITORS))));
+        let own = |root: &PathBuf| file(Layer::Workspace, Shape::Config, root.join(".toolscout").join("config.yaml"));
+        files.extend(workspace.iter().map(own));
+        files.extend(config.iter().map(|path| file(Layer::File, Shape::Config, path.clone())));
+        files.extend(mcp_config.iter().map(|path| file(Layer::File, Shape::Editors, path.clone())));
+        files
+    }
+
+    /// The user's files of one server each.
+    fn server_files(&self) -> Vec<PathBuf> {
+        let folder = self.places.user.as_ref().map(|folder| folder.join(SERVERS));
+        folder.map(|folder| in_folder(&folder, &EXTENSIONS)).unwrap_or_default()
     }
 
     /// Folders in which registry files may appear, in the order of [`ORIGINS`].
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let workspace = self.places.workspace.as_ref().map(|root| root.join(".toolscout").join("registry"));
         let user = self.places.user.as_ref().map(|folder| folder.join("registry"));
-        workspace.into_iter().chain(user)
+        let servers = self.places.user.as_ref().map(|folder| folder.join(SERVERS));
+        workspace.into_iter().chain(user).chain(servers)
     }
 
     fn registry_files(&self) -> [Vec<PathBuf>; 3] {

@@ -35,7 +35,7 @@ pub(super) fn visible(text: &str) -> impl Iterator<Item = (Gap, char)> {
 }
 
 /// Appends a name or a label: visible characters, single spaces, `?` where nothing can be seen.
-pub(super) fn push(out: &mut String, text: &str) {
+pub(in crate::catalog) fn push(out: &mut String, text: &str) {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
         return out.push_str(text);
     }

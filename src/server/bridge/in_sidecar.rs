@@ -1,0 +1,127 @@
+//! A call of a tool that an MCP server has: approved by the host, made by the sidecar, answered as the server answers.
+
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use super::{
+    Call, Content, Current, Problem, Ready, Refused, Session, Sight, check, checker, failed, hints, interrupted,
+    refuse_problem,
+};
+use crate::protocol::errors::RpcError;
+use crate::protocol::host::{ApproveParams, ApproveResult, Decision};
+use crate::protocol::lifecycle::{Progress, ProgressParams, ProgressToken};
+use crate::protocol::work::BridgeResult;
+use crate::server::current::off_thread;
+use crate::servers::answer::Answer;
+use crate::servers::{self, Attached};
+
+/// Runs a tool whose gates have been passed.
+pub(super) async fn run(
+    call: &Call<Session>,
+    current: &Current,
+    sight: &Sight,
+    ready: Ready,
+    call_id: Option<String>,
+    progress: Option<ProgressToken>,
+) -> Result<BridgeResult, RpcError> {
+    let tool = sight.catalog.tool(ready.id).clone();
+    let source = &sight.catalog.source_of(ready.id).info.name;
+    let server = current.servers.iter().find(|server| server.name == *source).and_then(|server| server.attached());
+    let Some(server) = server else {
+        return Ok(BridgeResult::Content(failed(&tool.name, "its server is not configured any more")));
+    };
+    let approves = call.session.opened().await?.host.approve;
+    let ready = if approves {
+        tokio::select! {
+            approved = approved(call, sight, ready, call_id) => match approved {
+                Ok(ready) => ready,
+                Err(refused) => return Ok(BridgeResult::Content(refused)),
+            },
+            // Nothing was done yet.
+            () = call.cancel.cancelled() => return Err(RpcError::cancelled()),
+        }
+    } else {
+        ready
+    };
+    let answer = tokio::select! {
+        answer = ask(call, server, &tool.tool, ready.arguments, progress) => answer,
+        // It may have had its effect: the model must not take the call for one that was never made.
+        () = call.cancel.cancelled() => return Ok(BridgeResult::Content(interrupted(&tool.name))),
+    };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(why) => return Ok(BridgeResult::Content(Content { coerced: ready.coerced, ..failed(&tool.name, &why) })),
+    };
+    let limit = current.config.settings.max_result_bytes as usize;
+    let folder = call.session.process.servers.cache_folder().cloned();
+    let answer = off_thread(move || answer.within(limit, folder.as_deref())).await?;
+    let Answer { content, structured, meta, is_error, whole } = answer;
+    let content: Box<RawValue> = to_raw_value(&content).map_err(|error| RpcError::internal(error.to_string()))?;
+    Ok(BridgeResult::Content(Content {
+        is_error,
+        structured_content: structured,
+        meta,
+        output_file: whole.map(|path| path.display().to_string()),
+        coerced: ready.coerced,
+        ..Content::of(content)
+    }))
+}
+
+/// Calls the tool, and passes on what the server says of its progress.
+async fn ask(
+    call: &Call<Session>,
+    server: &Attached,
+    tool: &str,
+    arguments: Map<String, Value>,
+    token: Option<ProgressToken>,
+) -> Result<Answer, String> {
+    let token = token.filter(|_| call.session.opened_now().is_some_and(|opened| opened.host.progress));
+    let tell = |progress: servers::Progress| {
+        if let Some(token) = &token {
+            let servers::Progress { progress, total, message } = progress;
+            let message = message.unwrap_or_default();
+            let value = Progress { kind: "report", message, progress: Some(progress), total };
+            call.peer.notify("$/progress", ProgressParams { token: token.clone(), value });
+        }
+    };
+    server.call(tool, arguments, tell).await
+}
+
+/// Asks the host. What it changed in the arguments passes the gates again.
+async fn approved(
+    call: &Call<Session>,
+    sight: &Sight,
+    ready: Ready,
+    call_id: Option<String>,
+) -> Result<Ready, Refused> {
+    let tool = sight.catalog.tool(ready.id);
+    let hints = hints(tool);
+    let asked = ApproveParams {
+        name: tool.name.to_string(),
+        arguments: Value::Object(ready.arguments.clone()),
+        toolset: Some(sight.catalog.source_of(ready.id).toolset.to_string()),
+        call_id,
+        index: Some(0),
+        read_only: hints.read_only,
+        destructive: hints.destructive,
+    };
+    let answer = call.peer.request("host/approve", asked).await;
+    let answer = answer.map(|answer| serde_json::from_str::<ApproveResult>(answer.get()));
+    let denied = |why: &str| {
+        let problem = Problem::new(format!("`{}` was not invoked: {why}", tool.name));
+        Err(refuse_problem(problem.with("code", "DENIED".into())))
+    };
+    match answer {
+        Ok(Ok(ApproveResult { decision: Decision::Allow, arguments, .. })) => match arguments {
+            None => Ok(ready),
+            Some(Value::Object(arguments)) => {
+                check(tool, &*checker(call, tool).await, ready.id, arguments, ready.coerced)
+            }
+            Some(_) => denied("the arguments that it was approved with are no object"),
+        },
+        Ok(Ok(ApproveResult { reason: Some(reason), .. })) => denied(&format!("it was denied: {reason}")),
+        Ok(Ok(_)) => denied("it was denied"),
+        Ok(Err(_)) => denied("the host's answer is not `{decision, arguments?, reason?}`"),
+        Err(error) => denied(&error.to_string()),
+    }
+}

@@ -1,0 +1,156 @@
+//! The MCP servers that a connection's configuration names, and what each adds to its catalog.
+//!
+//! Settled anew whenever something changed; an entry that means the same server as before goes on with it.
+
+use std::sync::Arc;
+
+use super::session::{Process, ServerAsking};
+use crate::catalog::source::{Kind, Origin, Source, SourceInfo};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::servers::spec::{Asking, Outcome, Written, read};
+use crate::servers::{Attached, State, View};
+use crate::workspace::config::{Config, Server};
+
+/// A configured server as one view of the catalog has it.
+#[derive(Clone)]
+pub struct Configured {
+    /// Its name, that of its source.
+    pub name: String,
+    /// What became of its entry.
+    pub standing: Standing,
+    /// What it adds to the catalog.
+    pub source: Option<Arc<Source>>,
+    /// What is wrong with its entry, or with it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What became of an entry.
+#[derive(Clone)]
+pub enum Standing {
+    /// It is in use, and was so when it was looked at.
+    Attached(Arc<Attached>, Arc<View>),
+    /// Its entry says so.
+    Disabled,
+    /// It is the workspace's, and waits for trust.
+    Untrusted,
+    /// Its entry cannot be run; why.
+    Faulty(String),
+}
+
+impl Configured {
+    /// Whether it still is what it was.
+    pub fn is_current(&self) -> bool {
+        match &self.standing {
+            Standing::Attached(server, view) => server.view().version == view.version,
+            _ => true,
+        }
+    }
+
+    /// As the wire spells it.
+    pub fn state(&self) -> &'static str {
+        match &self.standing {
+            Standing::Attached(_, view) => match view.state {
+                State::Starting => "starting",
+                State::Ready => "ready",
+                State::Down => "down",
+            },
+            Standing::Disabled => "disabled",
+            Standing::Untrusted => "untrusted",
+            Standing::Faulty(_) => "down",
+        }
+    }
+
+    /// What last went wrong.
+    pub fn last_error(&self) -> Option<String> {
+        match &self.standing {
+            Standing::Attached(_, view) => view.last_error.clone(),
+            Standing::Faulty(why) => Some(why.clone()),
+            Standing::Disabled | Standing::Untrusted => None,
+        }
+    }
+
+    /// Whether a source of the catalog is its own: another of its name may be nearer.
+    pub fn serves(&self, source: &Arc<Source>) -> bool {
+        self.source.as_ref().is_some_and(|own| Arc::ptr_eq(own, source))
+    }
+
+    /// The server, if it is in use.
+    pub fn attached(&self) -> Option<&Arc<Attached>> {
+        match &self.standing {
+            Standing::Attached(server, _) => Some(server),
+            _ => None,
+        }
+    }
+}
+
+/// All configured servers, by name. New ones start in the background; reads their last known tools from disk.
+pub fn settle(process: &Process, asking: &ServerAsking, config: &Config, before: &[Configured]) -> Vec<Configured> {
+    let configured = config.settings.mcp_servers.iter().map(|(name, server)| {
+        let (environment, folder) = (&asking.environment, asking.folder.as_deref());
+        let asking = Asking { environment, folder, cached: config.settings.mcp_cache };
+        let before = before.iter().find(|configured| configured.name == *name);
+        one(process, name, server, asking, before)
+    });
+    let waiting = config.untrusted.iter().filter_map(|waiting| waiting.key.strip_prefix("mcpServers."));
+    let waiting = waiting.filter(|name| !config.settings.mcp_servers.contains_key(*name)).map(|name| Configured {
+        name: name.to_owned(),
+        standing: Standing::Untrusted,
+        source: None,
+        diagnostics: Vec::new(),
+    });
+    let mut all: Vec<Configured> = configured.chain(waiting).collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+fn one(process: &Process, name: &str, server: &Server, asking: Asking<'_>, before: Option<&Configured>) -> Configured {
+    let written = Written { name, node: &server.node, file: &server.origin.file, pointer: &server.pointer };
+    let (outcome, mut diagnostics) = read(&written, asking);
+    let standing = match outcome {
+        Outcome::Disabled => Standing::Disabled,
+        Outcome::Faulty(why) => Standing::Faulty(why),
+        Outcome::Run(spec) => {
+            let kept = before.and_then(Configured::attached).filter(|kept| kept.spec == *spec).cloned();
+            match kept.map_or_else(|| process.servers.attach(*spec), Ok) {
+                Ok(attached) => {
+                    let view = attached.view();
+                    Standing::Attached(attached, view)
+                }
+                Err(error) => Standing::Faulty(error.to_string()),
+            }
+        }
+    };
+    let say = |code, message: &str| Diagnostic {
+        file: server.origin.file.clone(),
+        line: server.origin.place.line,
+        column: server.origin.place.column,
+        severity: Severity::Warning,
+        code,
+        message: format!("the server `{name}`: {message}"),
+        pointer: server.pointer.clone(),
+    };
+    if let Standing::Attached(_, view) = &standing {
+        diagnostics.extend(view.warnings.iter().map(|warning| say(warning.code, &warning.message)));
+        if let (State::Down, Some(reason)) = (view.state, &view.reason) {
+            diagnostics.push(say("server-down", reason));
+        }
+    }
+    let reason = match &standing {
+        Standing::Attached(_, view) => view.reason.clone().unwrap_or_else(|| "it is still starting".to_owned()),
+        Standing::Faulty(why) => why.clone(),
+        Standing::Disabled | Standing::Untrusted => String::new(),
+    };
+    let source = match &standing {
+        Standing::Attached(_, view) if view.source.is_some() => view.source.clone(),
+        Standing::Disabled | Standing::Untrusted => None,
+        Standing::Attached(..) | Standing::Faulty(_) => {
+            // The same one while it says the same, so that what was made of it is kept.
+            let kept = before.and_then(|before| before.source.clone());
+            let kept = kept.filter(|kept| kept.unavailable.as_deref() == Some(&reason));
+            Some(kept.unwrap_or_else(|| {
+                Arc::new(Source::unavailable(SourceInfo::new(name, Kind::Mcp, Origin::Server), &reason))
+            }))
+        }
+    };
+    Configured { name: name.to_owned(), standing, source, diagnostics }
+}
