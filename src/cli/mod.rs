@@ -64,7 +64,8 @@ pub fn main() -> ExitCode {
     }
     if let Command::BecomeServer { sidecar, command } = &command {
         let (code, error) = launch::launch(*sidecar, command);
-        eprintln!("toolscout: {error}");
+        let program = command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+        eprintln!("{}", printable::visible(&format!("{program} cannot be started: {error}")));
         return ExitCode::from(code);
     }
     if matches!(command, Command::Demo(_)) && common.is_given() {

@@ -4,6 +4,11 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
 use super::failure::complain;
 use super::flags::{Common, Serve};
 use super::shared;
@@ -58,8 +63,9 @@ fn greet() {
 
 fn log_to_stderr() {
     let level = std::env::var("TOOLSCOUT_LOG").ok().and_then(|level| level.parse().ok());
-    let level = level.unwrap_or(tracing_subscriber::filter::LevelFilter::WARN);
-    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false);
+    // Of this program alone: what libraries log of the messages that pass through them may be secret.
+    let own = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level.unwrap_or(LevelFilter::WARN));
+    let log = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
     // A second one is refused, which a program that embeds the library may well have set.
-    let _ = log.try_init();
+    let _ = tracing_subscriber::registry().with(log.with_filter(own)).try_init();
 }

@@ -11,9 +11,11 @@ use super::current::{Current, off_thread};
 use super::session::{Opened, Session};
 use crate::protocol::host::{ApproveParams, ApproveResult, Decision};
 use crate::rpc::Peer;
+use crate::workspace::node::Node;
+use crate::workspace::setting;
 use crate::workspace::trust::Waiting;
 
-/// Of a setting; a server is asked for by itself, when there is something to start.
+/// Of settings, which are asked for together.
 const WORKSPACE: &str = "workspace";
 
 impl Session {
@@ -24,25 +26,79 @@ impl Session {
         }
         let is_new = |waiting: &&Waiting| {
             let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-            !waiting.key.starts_with("mcpServers") && asked.insert(waiting.fingerprint())
+            asked.insert(waiting.fingerprint())
         };
-        let waiting: Vec<Waiting> = current.config.untrusted.iter().filter(is_new).cloned().collect();
-        if !waiting.is_empty() {
-            tokio::spawn(ask(Arc::downgrade(self), waiting, peer.clone()));
+        let new = current.config.untrusted.iter().filter(is_new).cloned();
+        let (servers, settings): (Vec<Waiting>, Vec<Waiting>) = new.partition(|waiting| server_of(waiting).is_some());
+        let servers = servers.into_iter().filter(|waiting| !is_disabled(&waiting.value));
+        let settings = Some(settings).filter(|settings| !settings.is_empty());
+        let questions = settings.map(of_settings).into_iter().chain(servers.map(of_server));
+        for question in questions {
+            tokio::spawn(ask(Arc::downgrade(self), question, peer.clone()));
         }
     }
 }
 
-/// Holds the session only once there is an answer: a person may take days.
-async fn ask(session: Weak<Session>, waiting: Vec<Waiting>, peer: Peer) {
+/// What a person is asked.
+struct Question {
+    /// What would be approved.
+    waiting: Vec<Waiting>,
+    /// Its name on the wire.
+    name: String,
+    /// What it would be.
+    shown: Value,
+    toolset: Option<String>,
+}
+
+fn of_settings(waiting: Vec<Waiting>) -> Question {
     let settings: Map<String, Value> =
         waiting.iter().map(|waiting| (waiting.key.clone(), waiting.value.to_json())).collect();
     let file = waiting.first().map(|waiting| waiting.file.clone());
-    let shown = json!({ "file": file, "settings": settings });
-    let question = ApproveParams {
+    Question {
+        shown: json!({ "file": file, "settings": settings }),
+        waiting,
         name: WORKSPACE.to_owned(),
-        arguments: shown.clone(),
         toolset: None,
+    }
+}
+
+/// A server is asked for by itself, as it is written: nothing of it is filled before it is trusted.
+fn of_server(waiting: Waiting) -> Question {
+    let name = server_of(&waiting).unwrap_or_default().to_owned();
+    let mut shown = Map::from_iter([("file".to_owned(), json!(waiting.file))]);
+    for entry in waiting.value.entries() {
+        let value = match &*entry.key {
+            "command" | "args" | "cwd" | "url" => entry.value.to_json(),
+            // What they hold may be secret.
+            "env" | "headers" => entry.value.entries().iter().map(|entry| Value::from(&*entry.key)).collect(),
+            _ => continue,
+        };
+        shown.insert(entry.key.to_string(), value);
+    }
+    Question {
+        name: format!("server:{name}"),
+        shown: Value::Object(shown),
+        toolset: Some(format!("mcp-{name}")),
+        waiting: vec![waiting],
+    }
+}
+
+/// The server that a setting describes, if it describes one.
+fn server_of(waiting: &Waiting) -> Option<&str> {
+    waiting.key.strip_prefix("mcpServers.")
+}
+
+fn is_disabled(server: &Node) -> bool {
+    server.get("disabled").and_then(setting::switch) == Some(true)
+}
+
+/// Holds the session only once there is an answer: a person may take days.
+async fn ask(session: Weak<Session>, question: Question, peer: Peer) {
+    let Question { waiting, name, shown, toolset } = question;
+    let question = ApproveParams {
+        name,
+        arguments: shown.clone(),
+        toolset,
         call_id: None,
         index: None,
         read_only: None,

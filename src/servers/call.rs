@@ -60,10 +60,18 @@ impl Drop for Pending {
     }
 }
 
+/// Why a call has no answer.
+pub enum Failed {
+    /// What the model is to be told.
+    Told(String),
+    /// The server ended meanwhile.
+    Ended,
+}
+
 /// Calls a tool. Dropping the future tells the server that nobody waits any more.
 ///
 /// # Errors
-/// What the model is to be told.
+/// See [`Failed`].
 pub async fn call(
     spec: &Spec,
     peer: &Peer<RoleClient>,
@@ -72,7 +80,7 @@ pub async fn call(
     tool: &str,
     arguments: Map<String, Value>,
     on_progress: impl Fn(Progress),
-) -> Result<Answer, String> {
+) -> Result<Answer, Failed> {
     let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
     let request = CallToolRequest::new(params);
     let request = ClientRequest::CallToolRequest(request);
@@ -81,17 +89,24 @@ pub async fn call(
     tokio::pin!(deadline);
     // A server that reads nothing takes no request either.
     let handle = tokio::select! {
-        handle = handle => handle.map_err(|error| why(spec, error))?,
+        handle = handle => handle.map_err(|_| Failed::Told("the server has just ended; it was not called".to_owned()))?,
         () = &mut deadline => return Err(too_long(spec.call_timeout)),
     };
     let (news, mut progress) = mpsc::channel(NEWS);
     waiting.0.lock().unwrap_or_else(PoisonError::into_inner).insert(handle.progress_token.clone(), news);
     let mut pending = Pending { handle: Some(handle), waiting: waiting.clone(), runtime: runtime.clone() };
+    let mut last = f64::NEG_INFINITY;
     let answer = loop {
-        let Some(handle) = &mut pending.handle else { return Err(ENDED.to_owned()) };
+        let Some(handle) = &mut pending.handle else { return Err(Failed::Ended) };
         tokio::select! {
             biased;
-            Some(progress) = progress.recv() => on_progress(progress),
+            // The SDK passes news on in any order; progress that went back would be none.
+            Some(news) = progress.recv() => {
+                if news.progress > last {
+                    last = news.progress;
+                    on_progress(news);
+                }
+            }
             answer = &mut handle.rx => break answer,
             () = &mut deadline => return Err(too_long(spec.call_timeout)),
         }
@@ -100,25 +115,23 @@ pub async fn call(
         waiting.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle.progress_token);
     }
     match answer {
-        Ok(Ok(result)) => read(result),
+        Ok(Ok(result)) => read(result).map_err(Failed::Told),
         Ok(Err(error)) => Err(why(spec, error)),
-        Err(_) => Err(ENDED.to_owned()),
+        Err(_) => Err(Failed::Ended),
     }
 }
 
-const ENDED: &str = "the server ended while it ran; it may have taken effect";
-
-fn too_long(limit: Duration) -> String {
-    format!("there was no answer within {} s; it may have taken effect", limit.as_secs_f64())
+fn too_long(limit: Duration) -> Failed {
+    Failed::Told(format!("there was no answer within {} s; it may have taken effect", limit.as_secs_f64()))
 }
 
-fn why(spec: &Spec, error: ServiceError) -> String {
-    match error {
+fn why(spec: &Spec, error: ServiceError) -> Failed {
+    Failed::Told(match error {
         ServiceError::McpError(error) => spec.shown(&error.message),
-        ServiceError::TransportClosed => ENDED.to_owned(),
+        ServiceError::TransportClosed => return Failed::Ended,
         ServiceError::TransportSend(error) => spec.shown(&format!("the server cannot be reached: {error}")),
         other => spec.shown(&other.to_string()),
-    }
+    })
 }
 
 fn read(result: ServerResult) -> Result<Answer, String> {

@@ -11,12 +11,15 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
-use super::call::{self, Progress, Waiting};
+use super::call::{self, Failed, Progress, Waiting};
 use super::spec::Spec;
 use super::stdout::Dropped;
 use super::tail::Tail;
 use super::tools::Warning;
 use crate::catalog::source::Source;
+
+/// How long a call that failed with its server waits to hear how that ended.
+const ENDING: Duration = Duration::from_millis(500);
 
 /// What a server is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +115,9 @@ impl Server {
     /// The way to it, once it has started; waits no longer than it may take to.
     async fn peer(&self) -> Result<Peer<RoleClient>, String> {
         let mut views = self.view.subscribe();
-        let settled = views.wait_for(|view| view.state != State::Starting);
+        // Its end shows in the connection before anything else.
+        let lives = |view: &View| view.peer.as_ref().is_none_or(|peer| !peer.is_transport_closed());
+        let settled = views.wait_for(|view| view.state != State::Starting && lives(view));
         let view = match tokio::time::timeout(self.spec.startup_timeout, settled).await {
             Ok(Ok(view)) => view.clone(),
             _ => return Err("the server is still starting; try again later".to_owned()),
@@ -149,7 +154,23 @@ impl Attached {
         on_progress: impl Fn(Progress),
     ) -> Result<Answer, String> {
         let peer = self.peer().await?;
-        call::call(&self.spec, &peer, &self.waiting, &self.runtime, tool, arguments, on_progress).await
+        let called = call::call(&self.spec, &peer, &self.waiting, &self.runtime, tool, arguments, on_progress).await;
+        match called {
+            Ok(answer) => Ok(answer),
+            Err(Failed::Told(why)) => Err(why),
+            Err(Failed::Ended) => {
+                let ending = self.ending().await.map(|ending| format!(" ({ending})")).unwrap_or_default();
+                Err(format!("the server ended while it ran{ending}; it may have taken effect"))
+            }
+        }
+    }
+
+    /// How it ended, which is known a moment after it has.
+    async fn ending(&self) -> Option<String> {
+        let mut views = self.view.subscribe();
+        let ended = views.wait_for(|view| view.state != State::Ready);
+        let view = tokio::time::timeout(ENDING, ended).await.ok()?.ok()?.clone();
+        view.reason.clone()
     }
 }
 
