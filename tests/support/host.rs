@@ -48,7 +48,8 @@ impl Files {
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolscout"));
         command.arg("serve").current_dir(self.at("work"));
-        command.env("XDG_CONFIG_HOME", self.at("config")).env_remove("TOOLSCOUT_LOG");
+        command.env("XDG_CONFIG_HOME", self.at("config")).env("XDG_CACHE_HOME", self.at("cache"));
+        command.env_remove("TOOLSCOUT_LOG");
         command
     }
 
@@ -61,7 +62,7 @@ impl Files {
 /// A running sidecar; ends when it is dropped.
 pub struct Sidecar {
     child: Child,
-    input: ChildStdin,
+    input: Option<ChildStdin>,
     messages: Receiver<Value>,
     notes: VecDeque<Value>,
     id: u64,
@@ -84,7 +85,7 @@ impl Sidecar {
                 let _ = sender.send(serde_json::from_str(&line).unwrap());
             }
         });
-        let input = child.stdin.take().unwrap();
+        let input = child.stdin.take();
         let mut sidecar = Self { child, input, messages, notes: VecDeque::new(), id: 0, opened: Value::Null };
         sidecar.opened = sidecar.request("initialize", params);
         sidecar
@@ -98,7 +99,7 @@ impl Sidecar {
     }
 
     fn write(&mut self, message: &Value) {
-        self.input.write_all(format!("{message}\n").as_bytes()).unwrap();
+        self.input.as_mut().unwrap().write_all(format!("{message}\n").as_bytes()).unwrap();
     }
 
     /// Answers the next request of this kind, and gives its parameters; what came before it is dropped.
@@ -107,6 +108,17 @@ impl Sidecar {
         let mut asked = self.next(method);
         self.write(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
         asked["params"].take()
+    }
+
+    /// Tells something that has no answer.
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Closes its standard input and waits until it has ended.
+    pub fn close(mut self) {
+        self.input = None;
+        self.child.wait().unwrap();
     }
 
     /// The result of a request that was sent.

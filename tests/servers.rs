@@ -1,0 +1,453 @@
+//! MCP servers that the sidecar attaches to: their tools, their calls, their faults.
+#![cfg(unix)]
+
+#[path = "support/host.rs"]
+mod host;
+#[path = "support/mcp.rs"]
+mod mcp;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+
+use host::{Files, Sidecar};
+use mcp::{DEADLINE, attached, attached_as, call, calling, command, entry, error, text, until, until_state};
+use serde_json::{Value, json};
+
+/// The tools of the fixture as it is by default.
+const TOOLS: u64 = 12;
+
+fn ready(sidecar: &mut Sidecar, server: &str) -> Value {
+    until_state(sidecar, server, "ready")
+}
+
+/// Whether a process still runs; one that has ended and is not waited for counts as gone.
+fn runs(pid: u64) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.trim_start().starts_with('Z') && !rest.is_empty())
+}
+
+#[track_caller]
+fn gone(pid: u64) {
+    let deadline = Instant::now() + DEADLINE;
+    while runs(pid) {
+        assert!(Instant::now() < deadline, "{pid} still runs");
+        std::thread::yield_now();
+    }
+}
+
+/// Process id, working directory, and the value of a variable, of a server.
+fn place(sidecar: &mut Sidecar, server: &str, variable: &str) -> Value {
+    let answer = call(sidecar, &format!("mcp__{server}__where"), json!({ "variable": variable }));
+    serde_json::from_str(text(&answer)).unwrap()
+}
+
+#[test]
+fn tools_of_a_server_are_found_described_and_called() {
+    let files = Files::new();
+    let mut sidecar = attached_as(&files, json!({ "fix": entry(&[]) }), json!({ "progress": true }));
+    let status = ready(&mut sidecar, "fix");
+    assert_eq!((&status["toolCount"], status["tokens"].as_u64() > Some(100)), (&json!(TOOLS), true), "{status}");
+    assert_eq!(sidecar.note("catalog/didChange")["sources"], json!(["fix"]));
+    let listed = sidecar.request("registry/list", json!({}));
+    let source = &listed["sources"][0];
+    assert_eq!(
+        (&source["origin"], &source["state"], &source["kind"]),
+        (&json!("server"), &json!("ready"), &json!("mcp"))
+    );
+    let answer = call(&mut sidecar, "mcp__fix__echo", json!({ "text": "hi", "times": "2" }));
+    assert_eq!(text(&answer), "hi hi");
+    assert_eq!(answer["coerced"].as_array().unwrap().len(), 1, "CALL-11: {answer}");
+    let answer = call(&mut sidecar, "mcp__fix__echo", json!({ "times": 1 }));
+    assert_eq!(answer["content"]["missing"], json!(["text"]), "CALL-7 comes before the server");
+    let answer = call(&mut sidecar, "mcp__fix__picture", json!({}));
+    let expected = json!({
+        "content": [{ "type": "image", "data": "aGk=", "mimeType": "image/png" }], "isError": false,
+        "structuredContent": { "width": 3 }, "_meta": { "fixture": true },
+    });
+    assert_eq!(answer, expected, "as it came");
+    let answer = call(&mut sidecar, "mcp__fix__fail", json!({}));
+    assert_eq!((text(&answer), &answer["isError"]), ("it failed", &json!(true)));
+    assert!(error(&call(&mut sidecar, "mcp__fix__refuse", json!({}))).ends_with("failed: not like this"));
+    let mut params = calling("mcp__fix__progress", json!({}));
+    params["progressToken"] = json!("p");
+    assert_eq!(text(&sidecar.request("bridge/call", params)), "done");
+    let told = sidecar.notes("$/progress");
+    let last = told.last().unwrap();
+    assert_eq!(
+        last,
+        &json!({ "token": "p", "value": { "kind": "report", "message": "step 2", "progress": 2.0, "total": 2.0 } })
+    );
+}
+
+#[test]
+fn hints_of_a_server_travel() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "fix": entry(&[]) }));
+    ready(&mut sidecar, "fix");
+    let resolved = sidecar.request("bridge/resolve", calling("mcp__fix__echo", json!({})));
+    let tool = &resolved["calls"][0];
+    assert_eq!(
+        (&tool["runsIn"], &tool["readOnly"], &tool["destructive"]),
+        (&json!("sidecar"), &json!(true), &json!(false))
+    );
+    assert_eq!(resolved["readOnly"], true);
+    let calls: Vec<Value> = ["mcp__fix__echo", "mcp__fix__fail"]
+        .iter()
+        .map(|tool| {
+            let call = calling(tool, json!({}));
+            json!({ "id": tool, "name": "tool_call", "arguments": call["arguments"] })
+        })
+        .collect();
+    let planned = sidecar.request("bridge/plan", json!({ "calls": calls }));
+    assert_eq!(planned["stages"].as_array().unwrap().len(), 2, "PLAN-1: a hint is no promise");
+    assert_eq!(planned["hints"], json!([{ "id": "mcp__fix__echo", "readOnly": true, "destructive": false }]));
+}
+
+#[test]
+fn a_host_that_approves_is_asked_before_every_call() {
+    let files = Files::new();
+    let mut sidecar = attached_as(&files, json!({ "fix": entry(&[]) }), json!({ "approve": true }));
+    ready(&mut sidecar, "fix");
+    let mut ask = |arguments: Value, decision: Value| {
+        let mut params = calling("mcp__fix__echo", arguments);
+        params["callId"] = json!("c1");
+        let id = sidecar.send("bridge/call", params);
+        let asked = sidecar.reply("host/approve", decision);
+        (asked, sidecar.answer(id))
+    };
+    let (asked, answer) = ask(json!({ "text": "a" }), json!({ "decision": "allow" }));
+    let expected = json!({
+        "name": "mcp__fix__echo", "arguments": { "text": "a" }, "toolset": "mcp-fix", "callId": "c1", "index": 0,
+        "readOnly": true, "destructive": false,
+    });
+    assert_eq!((asked, text(&answer)), (expected, "a"));
+    let (_, answer) = ask(json!({ "text": "a" }), json!({ "decision": "deny", "reason": "not today" }));
+    assert!(error(&answer).contains("not today"), "{answer}");
+    assert_eq!(answer["content"]["code"], "DENIED");
+    let (_, answer) =
+        ask(json!({ "text": "a" }), json!({ "decision": "allow", "arguments": { "text": "b", "times": "2" } }));
+    assert_eq!(text(&answer), "b b", "changed arguments are repaired too");
+    let (_, answer) = ask(json!({ "text": "a" }), json!({ "decision": "allow", "arguments": { "times": 2 } }));
+    assert_eq!(answer["content"]["missing"], json!(["text"]), "and refused too");
+    let (_, answer) = ask(json!({ "text": "a" }), json!({ "decision": "perhaps" }));
+    assert_eq!(answer["content"]["code"], "DENIED", "{answer}");
+}
+
+#[test]
+fn a_cancelled_call_is_cancelled_at_the_server() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "fix": entry(&[]) }));
+    ready(&mut sidecar, "fix");
+    let id = sidecar.send("bridge/call", calling("mcp__fix__hang", json!({})));
+    let says = |line: &'static str| move |status: &Value| status["stderr"].to_string().contains(line);
+    until(&mut sidecar, "fix", says("hanging"));
+    sidecar.notify("$/cancelRequest", json!({ "id": id }));
+    assert_eq!(sidecar.answer(id)["content"]["code"], "INTERRUPTED");
+    until(&mut sidecar, "fix", says("cancelled"));
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_answered_and_cancelled() {
+    let files = Files::new();
+    let mut hasty = entry(&[]);
+    hasty["call_timeout"] = json!(0.2);
+    let mut sidecar = attached(&files, json!({ "fix": hasty }));
+    ready(&mut sidecar, "fix");
+    let answer = call(&mut sidecar, "mcp__fix__hang", json!({}));
+    assert!(error(&answer).contains("no answer within 0.2 s"), "{answer}");
+    until(&mut sidecar, "fix", |status| status["stderr"].to_string().contains("cancelled"));
+    assert_eq!(text(&call(&mut sidecar, "mcp__fix__echo", json!({ "text": "still there" }))), "still there");
+}
+
+#[test]
+fn pages_are_read_to_their_end_and_no_further() {
+    let files = Files::new();
+    let mut sidecar =
+        attached(&files, json!({ "pages": entry(&["pages=5", "tools=20"]), "repeat": entry(&["repeat"]) }));
+    assert_eq!(ready(&mut sidecar, "pages")["toolCount"], TOOLS + 20);
+    assert_eq!(ready(&mut sidecar, "repeat")["toolCount"], 4);
+    assert!(findings(&mut sidecar).contains("server-repeated-cursor"));
+}
+
+/// Codes of what was last published of the file of servers.
+fn findings(sidecar: &mut Sidecar) -> String {
+    let notes = sidecar.notes("diagnostics/publish");
+    notes.last().map(|note| note["diagnostics"].to_string()).unwrap_or_default()
+}
+
+#[test]
+fn include_and_exclude_choose_the_tools() {
+    let files = Files::new();
+    let mut some = entry(&[]);
+    some["include"] = json!(["e*", "fail"]);
+    some["exclude"] = json!(["echo"]);
+    let mut sidecar = attached(&files, json!({ "fix": some }));
+    ready(&mut sidecar, "fix");
+    assert_eq!(sidecar.tools(), ["mcp__fix__fail"]);
+}
+
+#[test]
+fn a_changed_list_is_taken_up_however_often_it_changes() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "fix": entry(&[]) }));
+    ready(&mut sidecar, "fix");
+    sidecar.notes("catalog/didChange");
+    call(&mut sidecar, "mcp__fix__change", json!({ "times": 1 }));
+    assert_eq!(sidecar.note("catalog/didChange")["added"], json!(["mcp__fix__changed_1"]));
+    call(&mut sidecar, "mcp__fix__change", json!({ "times": 200 }));
+    let deadline = Instant::now() + DEADLINE;
+    let mut told = 0;
+    while !sidecar.tools().contains(&"mcp__fix__changed_201".to_owned()) {
+        assert!(Instant::now() < deadline);
+        told += sidecar.notes("catalog/didChange").len();
+    }
+    assert!(told < 20, "200 changes at once are told {told} times");
+}
+
+#[test]
+fn a_crash_is_answered_and_the_server_comes_back() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "fix": entry(&[]) }));
+    ready(&mut sidecar, "fix");
+    let first = place(&mut sidecar, "fix", "A")["pid"].clone();
+    sidecar.notes("catalog/didChange");
+    let answer = call(&mut sidecar, "mcp__fix__crash", json!({}));
+    assert!(error(&answer).contains("ended while it ran (it ended with code 5); it may have taken effect"), "{answer}");
+    // It is called once it is back; meanwhile its tools stay.
+    let second = place(&mut sidecar, "fix", "A")["pid"].clone();
+    assert_ne!(first, second);
+    let status = ready(&mut sidecar, "fix");
+    assert_eq!(status["lastError"], "it ended with code 5");
+    assert_eq!(status["stderr"], json!(["crashing as I was told to"]));
+    assert_eq!(sidecar.notes("catalog/didChange"), [] as [Value; 0], "no flicker");
+}
+
+#[test]
+fn a_server_that_is_down_is_named_with_the_reason_and_costs_the_others_nothing() {
+    let files = Files::new();
+    let mut silent = entry(&["silent"]);
+    silent["startup_timeout"] = json!(0.3);
+    let servers = json!({
+        "fix": entry(&[]), "die": entry(&["die"]), "refuse": entry(&["refuse"]), "silent": silent,
+        "missing": { "command": "/no/such/program" }, "nowhere": { "command": "true", "cwd": "/no/such/folder" },
+        "http": { "url": "http://127.0.0.1:9/mcp" }, "variable": { "command": "a", "env": { "A": "${NOT_SET}" } },
+        "off": { "command": "a", "disabled": true },
+    });
+    let mut sidecar = attached(&files, servers);
+    ready(&mut sidecar, "fix");
+    let reasons = [
+        ("die", "it ended with code 3"),
+        ("http", "Connection refused"),
+        ("missing", "its program was not found"),
+        ("nowhere", "its working directory /no/such/folder does not exist"),
+        ("refuse", "it refused the handshake: go away"),
+        ("silent", "it did not answer within 0.3 s"),
+        ("variable", "`NOT_SET` is not set"),
+    ];
+    for (server, reason) in reasons {
+        let status = until(&mut sidecar, server, |status| status["state"] == "down");
+        assert!(status["lastError"].as_str().unwrap().contains(reason), "{status}");
+    }
+    assert_eq!(mcp::status(&mut sidecar, "off")["state"], "disabled");
+    assert_eq!(mcp::status(&mut sidecar, "die")["stderr"][0], "dying as I was told to");
+    let search = json!({ "name": "tool_search", "arguments": { "queries": ["zebra"] } });
+    let answer = sidecar.request("bridge/call", search.clone());
+    let sources = answer["content"]["results"][0]["available_sources"].as_array().unwrap();
+    let named: Vec<&str> = sources.iter().map(|source| source["name"].as_str().unwrap()).collect();
+    assert_eq!(named, ["die", "fix", "http", "missing", "nowhere", "refuse", "silent", "variable"], "SEARCH-9");
+    assert!(sources[4]["unavailable"].as_str().unwrap().contains("/no/such/folder"), "{}", sources[4]);
+    assert!(sources[1].get("unavailable").is_none());
+    let assembled = sidecar.request("assemble", json!({ "contextLength": 200_000 }));
+    assert_eq!(assembled["tier"], 1);
+    assert!(assembled["tools"][0].to_string().contains("out of reach for now: die (it ended with code 3), http ("));
+    let mut scoped = search;
+    scoped["scope"] = json!({ "toolsets": { "enabled": ["mcp-fix"] } });
+    let answer = sidecar.request("bridge/call", scoped);
+    assert_eq!(answer["content"]["results"][0]["available_sources"].as_array().unwrap().len(), 1, "SEARCH-11");
+}
+
+#[test]
+fn noise_costs_nothing_and_is_told() {
+    let files = Files::new();
+    let servers = json!({
+        "stray": entry(&["stray"]), "loud": entry(&["stderr=8"]), "flood": entry(&["flood"]), "twice": entry(&["twice"]),
+        "wide": entry(&["properties=1500"]), "fix": entry(&[]),
+    });
+    let mut sidecar = attached(&files, servers);
+    for server in ["fix", "stray", "loud", "twice", "wide"] {
+        let status = ready(&mut sidecar, server);
+        let tools = if server == "wide" { TOOLS + 1 } else { TOOLS };
+        assert_eq!(status["toolCount"], tools, "{server}");
+    }
+    let stderr = mcp::status(&mut sidecar, "loud")["stderr"].clone();
+    assert!(stderr.to_string().len() <= 66 << 10, "bounded");
+    let answer = call(&mut sidecar, "mcp__fix__noise", json!({}));
+    assert_eq!(text(&answer), "said");
+    let found = findings(&mut sidecar);
+    for expected in ["Fixture 1.0 listens on standard input", "a line that is no message", "tool-name-taken"] {
+        assert!(found.contains(expected), "{expected} in {found}");
+    }
+    let described = sidecar
+        .request("bridge/call", json!({ "name": "tool_describe", "arguments": { "names": ["mcp__wide__wide"] } }));
+    let properties = &described["content"]["tools"]["mcp__wide__wide"]["parameters"]["properties"];
+    assert_eq!(properties.as_object().unwrap().len(), 1500);
+}
+
+#[test]
+fn a_long_result_is_cut_and_kept_whole() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "fix": entry(&[]) }));
+    ready(&mut sidecar, "fix");
+    let answer = call(&mut sidecar, "mcp__fix__big", json!({ "bytes": 50_000_000 }));
+    assert_eq!(text(&answer).len(), 256 << 10);
+    let file = answer["outputFile"].as_str().unwrap();
+    assert!(answer["content"][1]["text"].as_str().unwrap().contains(file), "{}", answer["content"][1]);
+    let kept = fs::metadata(file).unwrap();
+    assert_eq!((kept.len(), kept.permissions().mode() & 0o777), (50_000_000, 0o600));
+    let answer = call(&mut sidecar, "mcp__fix__big", json!({ "bytes": 70_000_000 }));
+    assert!(error(&answer).contains("larger than 64 MiB"), "{answer}");
+    assert_eq!(text(&call(&mut sidecar, "mcp__fix__echo", json!({ "text": "well" }))), "well");
+}
+
+#[test]
+fn a_slow_server_keeps_nobody_waiting_but_its_callers() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "fix": entry(&["slow=1000"]) }));
+    assert_eq!(sidecar.request("assemble", json!({}))["deferredCount"], 0, "it has not answered yet");
+    ready(&mut sidecar, "fix");
+    drop(sidecar);
+    // The next time its tools are known from the start, and whoever calls one waits for it.
+    let mut sidecar = attached(&files, json!({ "fix": entry(&["slow=1000"]) }));
+    let assembled = sidecar.request("assemble", json!({}));
+    assert_eq!(assembled["deferredCount"], TOOLS);
+    assert_eq!(mcp::status(&mut sidecar, "fix")["state"], "starting");
+    assert_eq!(text(&call(&mut sidecar, "mcp__fix__echo", json!({ "text": "at last" }))), "at last");
+    assert_eq!(sidecar.request("assemble", json!({}))["etag"], assembled["etag"], "the bytes did not flicker");
+    drop(sidecar);
+    let kept = fs::read_dir(files.at("cache/toolscout/servers")).unwrap().next().unwrap().unwrap();
+    assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    files.write("config/toolscout/config.yaml", "mcp_cache: off\n");
+    let mut sidecar = attached(&files, json!({ "fix": entry(&["slow=1000"]) }));
+    assert_eq!(sidecar.request("assemble", json!({}))["deferredCount"], 0, "switched off");
+}
+
+#[test]
+fn a_changed_entry_restarts_its_server_alone_and_a_removed_one_ends() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "a": entry(&[]), "b": entry(&[]) }));
+    let pids = |sidecar: &mut Sidecar| ["a", "b"].map(|server| place(sidecar, server, "A")["pid"].as_u64().unwrap());
+    ready(&mut sidecar, "a");
+    ready(&mut sidecar, "b");
+    let before = pids(&mut sidecar);
+    let mut changed = entry(&[]);
+    changed["env"] = json!({ "A": "new" });
+    files.save("mcp.json", json!({ "mcpServers": { "a": entry(&[]), "b": changed } }));
+    let deadline = Instant::now() + DEADLINE;
+    let mut value = Value::Null;
+    while value != "new" {
+        assert!(Instant::now() < deadline);
+        ready(&mut sidecar, "b");
+        value = place(&mut sidecar, "b", "A")["value"].clone();
+    }
+    let after = pids(&mut sidecar);
+    assert_eq!(before[0], after[0]);
+    gone(before[1]);
+    files.save("mcp.json", json!({ "mcpServers": { "b": changed } }));
+    until(&mut sidecar, "a", Value::is_null);
+    gone(before[0]);
+    assert!(runs(after[1]));
+}
+
+#[test]
+fn servers_end_with_the_sidecar_and_all_that_they_started() {
+    for (label, habits) in [("a good one", &[][..]), ("one that will not go", &["stubborn"])] {
+        for killed in [false, true] {
+            let files = Files::new();
+            let mut sidecar = attached(&files, json!({ "fix": entry(habits) }));
+            ready(&mut sidecar, "fix");
+            let pid = place(&mut sidecar, "fix", "A")["pid"].as_u64().unwrap();
+            let child: u64 = text(&call(&mut sidecar, "mcp__fix__spawn", json!({}))).parse().unwrap();
+            assert!(runs(child) && runs(pid));
+            if killed && habits.is_empty() {
+                // What it started is its own affair then.
+                drop(sidecar);
+                gone(pid);
+                let _ = std::process::Command::new("kill").arg(child.to_string()).status();
+            } else if !killed {
+                sidecar.close();
+                assert!(!runs(pid) && !runs(child), "{label}: the sidecar ends last");
+            }
+        }
+    }
+}
+
+#[test]
+fn variables_are_those_of_the_asking_connection_and_never_shown() {
+    let files = Files::new();
+    let mut server = entry(&[]);
+    server["env"] = json!({ "TOKEN": "Bearer ${SECRET_OF_TEST}", "PLAIN": "${MISSING:-default}" });
+    let servers = json!({ "fix": server, "bad": { "command": "sh", "args": ["-c", "echo $TOKEN >&2; exit 9"], "env": { "TOKEN": "${SECRET_OF_TEST}" } } });
+    let mut starting = command(&files, servers.clone());
+    starting.env("SECRET_OF_TEST", "hush-hush-1").env("OTHER_SECRET", "x");
+    let mut sidecar = Sidecar::open(starting, json!({}));
+    ready(&mut sidecar, "fix");
+    assert_eq!(place(&mut sidecar, "fix", "TOKEN")["value"], "Bearer hush-hush-1");
+    assert_eq!(place(&mut sidecar, "fix", "PLAIN")["value"], "default");
+    assert_eq!(place(&mut sidecar, "fix", "OTHER_SECRET")["value"], Value::Null, "what is not named is not given");
+    assert_eq!(until_state(&mut sidecar, "bad", "down")["stderr"], json!(["***"]));
+    for method in ["status", "config/get", "registry/list"] {
+        let answer = sidecar.request(method, json!({})).to_string();
+        assert!(!answer.contains("hush-hush"), "{method}: {answer}");
+    }
+    drop(sidecar);
+    let environment = json!({ "SECRET_OF_TEST": "of-the-host", "PATH": std::env::var("PATH").unwrap() });
+    let mut sidecar = Sidecar::open(command(&files, servers), json!({ "environment": environment }));
+    ready(&mut sidecar, "fix");
+    assert_eq!(place(&mut sidecar, "fix", "TOKEN")["value"], "Bearer of-the-host");
+}
+
+#[test]
+fn servers_of_a_workspace_wait_for_trust_one_by_one() {
+    let files = Files::new();
+    files.write("work/.mcp.json", json!({ "servers": { "one": entry(&[]), "two": entry(&[]) } }));
+    let mut own = entry(&[]);
+    own["env"] = json!({ "KEY": "value-of-key" });
+    files.write("config/toolscout/servers.d/mine.yaml", own);
+    let mut sidecar = Sidecar::open(files.command(), json!({ "capabilities": { "approve": true } }));
+    ready(&mut sidecar, "mine");
+    for server in ["one", "two"] {
+        assert_eq!(mcp::status(&mut sidecar, server)["state"], "untrusted");
+    }
+    let waiting = sidecar.request("status", json!({}))["untrusted"].clone();
+    assert_eq!(waiting, json!(["mcpServers.one", "mcpServers.two"]));
+    let asked = sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    assert_eq!((&asked["name"], &asked["arguments"]["command"]), (&json!("server:one"), &json!(mcp::fixture())));
+    ready(&mut sidecar, "one");
+    assert_eq!(mcp::status(&mut sidecar, "two")["state"], "untrusted");
+    drop(sidecar);
+    let mut sidecar = files.sidecar();
+    ready(&mut sidecar, "one");
+    assert_eq!(mcp::status(&mut sidecar, "two")["state"], "untrusted", "what was approved is remembered, and no more");
+}
+
+#[test]
+fn http_servers_are_attached_too() {
+    let files = Files::new();
+    let mut listening = std::process::Command::new(mcp::fixture());
+    let mut listening = listening.arg("http").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut url = String::new();
+    let mut output = std::io::BufReader::new(listening.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut output, &mut url).unwrap();
+    let server = json!({ "type": "http", "url": url.trim(), "headers": { "X-Key": "a-secret-key" } });
+    let mut sidecar = attached(&files, json!({ "web": server }));
+    assert_eq!(ready(&mut sidecar, "web")["toolCount"], TOOLS);
+    assert_eq!(text(&call(&mut sidecar, "mcp__web__echo", json!({ "text": "hi" }))), "hi");
+    sidecar.notes("catalog/didChange");
+    call(&mut sidecar, "mcp__web__change", json!({ "times": 1 }));
+    assert_eq!(sidecar.note("catalog/didChange")["added"], json!(["mcp__web__changed_1"]));
+    let _ = listening.kill();
+    let _ = listening.wait();
+    let answer = call(&mut sidecar, "mcp__web__echo", json!({ "text": "hi" }));
+    assert!(!error(&answer).contains("a-secret-key"), "{answer}");
+}
