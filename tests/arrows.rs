@@ -12,9 +12,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &["catalog", "diagnostic"]),
     ("rpc", &["protocol"]),
     ("workspace", &["catalog", "diagnostic"]),
-    ("server", &["rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
+    ("servers", &["workspace", "catalog", "diagnostic"]),
+    ("server", &["servers", "rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
     ("share", &["server", "rpc", "protocol", "workspace"]),
-    ("cli", &["share", "server", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
+    ("cli", &["share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -74,7 +75,8 @@ fn pure_modules_know_no_runtime_file_or_socket() {
             }
             "rpc" => &["std::env"],
             "protocol" => &["tokio", "std::fs", "std::env"],
-            "workspace" | "server" => &["jsonrpsee", "std::env", "stdout"],
+            "workspace" | "server" => &["jsonrpsee", "std::env", "stdout", "rmcp"],
+            "servers" => &["jsonrpsee", "std::env", "io::stdout"],
             _ => &["jsonrpsee"],
         };
         for word in forbidden {

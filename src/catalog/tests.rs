@@ -495,7 +495,7 @@ fn search_9_empty_groups() {
     assert_eq!(got["results"][6]["more_sources"], 760);
     assert!(got.to_string().len() < 17_000, "SEARCH-9: 16 KB, not 200");
     let view = catalog.view(&Scope::all());
-    let down = [("server000".to_owned(), "it crashed".to_owned()), ("gone".to_owned(), "not started".to_owned())];
+    let down = [("server000", "it crashed"), ("gone", "not started")];
     let groups = [search::run(&catalog, &view, "zzz", None)];
     let got: Value = serde_json::from_str(&search::answer(&catalog, &view, &groups, &down)).unwrap();
     let first = json!({"name": "server000", "tool_count": 2, "unavailable": "it crashed"});

@@ -269,10 +269,24 @@ pub struct Source {
     pub tool_count: u64,
 }
 
+/// A source in `status`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceStatus {
+    pub name: String,
+    pub origin: String,
+    pub state: String,
+    pub tool_count: u64,
+    pub last_error: Option<String>,
+    pub started_in_ms: Option<u64>,
+    pub tokens: Option<u64>,
+}
+
 /// Result of `status`.
 #[derive(Debug, Deserialize)]
 pub struct Status {
     pub version: String,
+    pub sources: Vec<SourceStatus>,
     pub watching: Watching,
     pub stale: bool,
     pub degraded: bool,

@@ -17,6 +17,7 @@ use super::terminal::Terminal;
 /// As of a request.
 pub fn run(common: &Common, args: &Assemble, terminal: Terminal) -> Result<Report, Failure> {
     let mut sidecar = Sidecar::open(common)?;
+    sidecar.settled()?;
     let params = json!({ "contextLength": args.context, "format": args.format.as_str(), "scope": args.scope.wire() });
     let raw = sidecar.request("assemble", params)?;
     if args.output.json {

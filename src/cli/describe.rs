@@ -20,6 +20,7 @@ const PARAMETERS: [Column; 4] =
 /// As of a request; more names than one call takes.
 pub fn run(common: &Common, args: &Describe, terminal: Terminal) -> Result<Report, Failure> {
     let mut sidecar = Sidecar::open(common)?;
+    sidecar.settled()?;
     let arguments = json!({ "names": args.name });
     let params = json!({ "name": "tool_describe", "arguments": arguments, "scope": args.scope.wire() });
     let raw = sidecar.request("bridge/call", params)?;

@@ -23,6 +23,7 @@ const TOOLS: [Column; 4] =
 /// As of a request; a blank query.
 pub fn run(common: &Common, args: &Search, terminal: Terminal) -> Result<Report, Failure> {
     let mut sidecar = Sidecar::open(common)?;
+    sidecar.settled()?;
     let params = json!({ "query": args.query(), "limit": args.limit, "scope": args.scope.wire() });
     let raw = sidecar.request("search/explain", params)?;
     if args.output.json {

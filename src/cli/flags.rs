@@ -57,6 +57,8 @@ pub enum Command {
     Check(Output),
     /// Show sources, the files they come from, whether search works, and shared sidecars that run
     Status(Output),
+    /// Start the configured MCP servers and show what became of each; exit code 1 if one does not run
+    McpList(Output),
     /// End the shared sidecars of a workspace
     Stop(Stop),
     /// Watch a host and the sidecar at work on a sample catalog
@@ -229,7 +231,7 @@ impl Command {
             Self::Assemble(args) => args.output.json,
             Self::Describe(args) => args.output.json,
             Self::Stop(args) => args.output.json,
-            Self::Check(output) | Self::Status(output) | Self::Demo(output) => output.json,
+            Self::Check(output) | Self::Status(output) | Self::McpList(output) | Self::Demo(output) => output.json,
         }
     }
 }

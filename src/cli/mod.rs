@@ -13,6 +13,7 @@ mod describe;
 mod explain;
 mod failure;
 mod flags;
+mod mcp_list;
 mod newcomer;
 mod page;
 mod printable;
@@ -89,6 +90,7 @@ fn run(common: &Common, command: Command) -> Result<Report, Failure> {
         Command::Explain(args) => explain::run(common, &args, terminal),
         Command::Check(args) => check::run(common, &args, terminal),
         Command::Status(args) => status::run(common, &args, terminal),
+        Command::McpList(args) => mcp_list::run(common, &args, terminal),
         Command::Stop(args) => stop::run(common, &args, terminal),
         Command::Demo(args) => demo::run(common, &args, terminal),
         Command::Completions { shell } => Ok(completions::run(shell)),

@@ -21,6 +21,7 @@ const NEAR: [Column; 3] = [Column::name("NAME"), Column::text("LACKS"), Column::
 /// As of a request; a query that cannot be searched.
 pub fn run(common: &Common, args: &Search, terminal: Terminal) -> Result<Report, Failure> {
     let mut sidecar = Sidecar::open(common)?;
+    sidecar.settled()?;
     let arguments = json!({ "queries": [args.query()], "limit": args.limit });
     let params = json!({ "name": "tool_search", "arguments": arguments, "scope": args.scope.wire() });
     let raw = sidecar.request("bridge/call", params)?;

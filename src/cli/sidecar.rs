@@ -4,12 +4,13 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::answers::{Initialized, read};
+use super::answers::{Initialized, Status, read};
 use super::client::Client;
 use super::failure::Failure;
 use super::flags::Common;
@@ -31,8 +32,15 @@ pub struct Sidecar {
     pub options: Options,
     /// The result of `initialize` as it came.
     pub opened: Box<RawValue>,
-    client: Client,
+    /// None once it is being dropped.
+    client: Option<Client>,
+    thread: Option<JoinHandle<()>>,
 }
+
+/// How long MCP servers are waited for; they say themselves when it takes longer than they may.
+const SETTLING: Duration = Duration::from_secs(60);
+/// Time between two looks at them.
+const LOOK: Duration = Duration::from_millis(20);
 
 impl Sidecar {
     /// Starts it on a thread of its own; it ends when this is dropped.
@@ -44,13 +52,13 @@ impl Sidecar {
         let (requests, write) = io::pipe()?;
         let (read, answers) = io::pipe()?;
         let served = options.clone();
-        thread::Builder::new().name("toolscout-sidecar".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("toolscout-sidecar".to_owned()).spawn(move || {
             // One that cannot start closes the pipe, which is how the client learns of it.
             let _ = server::serve_stdio(served, requests, sink(answers));
         })?;
         let mut client = Client::new(read, write);
         let opened = client.request("initialize", initialize("toolscout-cli"))?;
-        Ok(Self { options, opened, client })
+        Ok(Self { options, opened, client: Some(client), thread: Some(thread) })
     }
 
     /// Asks, and waits for the result.
@@ -58,7 +66,26 @@ impl Sidecar {
     /// # Errors
     /// The sidecar's error object, or the end of the connection.
     pub fn request(&mut self, method: &str, params: Value) -> Result<Box<RawValue>, Failure> {
-        self.client.request(method, params)
+        match &mut self.client {
+            Some(client) => client.request(method, params),
+            None => Err(Failure::Other("the sidecar has ended".to_owned())),
+        }
+    }
+
+    /// The status once no MCP server is starting any more: a person waits for what a host must not wait for.
+    ///
+    /// # Errors
+    /// As of a request.
+    pub fn settled(&mut self) -> Result<Box<RawValue>, Failure> {
+        let deadline = Instant::now() + SETTLING;
+        loop {
+            let raw = self.request("status", json!({}))?;
+            let starting = read::<Status>(&raw)?.sources.iter().any(|source| source.state == "starting");
+            if !starting || Instant::now() > deadline {
+                return Ok(raw);
+            }
+            thread::sleep(LOOK);
+        }
     }
 
     /// The report with a note where configuration or registries have errors, which may be why something is not found.
@@ -77,6 +104,16 @@ impl Sidecar {
         }
         let errors = count(errors, "error");
         Ok(report.with_note(format!("{errors} in configuration or registries; see `toolscout check`")))
+    }
+}
+
+impl Drop for Sidecar {
+    fn drop(&mut self) {
+        // It ends when its input does, after the servers that it started.
+        self.client = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 

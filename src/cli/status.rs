@@ -31,7 +31,7 @@ const SOURCES: [Column; 6] = [
 /// As of a request.
 pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report, Failure> {
     let mut sidecar = Sidecar::open(common)?;
-    let raw = sidecar.request("status", json!({}))?;
+    let raw = sidecar.settled()?;
     let status: Status = read(&raw)?;
     let running = Running::all();
     if args.json {

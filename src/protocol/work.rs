@@ -428,11 +428,14 @@ pub struct StatusResult {
 }
 
 /// A source in `status`.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceStatus {
     /// Name.
     pub name: String,
+    /// Where it was registered.
+    #[schemars(extend("enum" = ["file", "connection", "server", "gateway"]))]
+    pub origin: &'static str,
     /// `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`.
     #[schemars(extend("enum" = ["ready", "starting", "down", "disabled", "untrusted"]))]
     pub state: &'static str,
@@ -453,10 +456,11 @@ pub struct SourceStatus {
 }
 
 impl SourceStatus {
-    /// One without name and tools, of which nothing bad is known.
+    /// An MCP server without name and tools, of which nothing bad is known.
     pub fn ready() -> Self {
         Self {
             name: String::new(),
+            origin: "server",
             state: "ready",
             tool_count: 0,
             last_error: None,

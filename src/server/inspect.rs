@@ -49,9 +49,17 @@ pub async fn status(call: Call<Session>, _: NoParams) -> Result<StatusResult, Rp
     let served = |index| current.catalog.tools_of(index).filter(|(id, _)| !current.catalog.is_refused(*id)).count();
     let mut sources: Vec<SourceStatus> = Vec::new();
     for (index, source) in current.catalog.sources.iter().enumerate() {
-        let plain = SourceStatus { name: source.info.name.clone(), tool_count: served(index), ..SourceStatus::ready() };
+        let plain = SourceStatus {
+            name: source.info.name.clone(),
+            origin: source.info.origin.as_str(),
+            tool_count: served(index),
+            ..SourceStatus::ready()
+        };
         let server = current.servers.iter().find(|server| server.serves(source));
-        sources.push(server.map_or_else(|| plain.clone(), |server| with_server(server, plain.clone())));
+        sources.push(match server {
+            Some(server) => with_server(server, plain),
+            None => plain,
+        });
     }
     for server in current.servers.iter().filter(|server| server.source.is_none()) {
         sources.push(with_server(server, SourceStatus { name: server.name.clone(), ..SourceStatus::ready() }));

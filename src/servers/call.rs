@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::answer::Answer;
+use super::http;
 use super::spec::Spec;
 
 /// How far a call is.
@@ -129,7 +130,9 @@ fn why(spec: &Spec, error: ServiceError) -> Failed {
     Failed::Told(match error {
         ServiceError::McpError(error) => spec.shown(&error.message),
         ServiceError::TransportClosed => return Failed::Ended,
-        ServiceError::TransportSend(error) => spec.shown(&format!("the server cannot be reached: {error}")),
+        ServiceError::TransportSend(error) => {
+            spec.shown(&format!("the server cannot be reached: {}", http::why(&error)))
+        }
         other => spec.shown(&other.to_string()),
     })
 }

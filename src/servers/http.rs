@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 
 use super::spec::Reach;
 use super::stdout::LONGEST;
@@ -37,8 +37,20 @@ pub fn transport(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest:
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
+/// Why something was not sent, without the address, which may hold a key.
+pub fn why(error: &DynamicTransportError) -> String {
+    let http = error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+    match http {
+        Some(StreamableHttpError::Client(error)) if error.is_timeout() => "there was no answer in time".to_owned(),
+        Some(StreamableHttpError::Client(error)) => cause(error),
+        Some(StreamableHttpError::AuthRequired(_)) => "it wants somebody to sign in (HTTP 401)".to_owned(),
+        Some(error) => error.to_string(),
+        None => cause(&*error.error),
+    }
+}
+
 /// What is at the bottom of an error: `Connection refused` rather than that a request failed.
-pub fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {
         deepest = source;

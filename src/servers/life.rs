@@ -1,6 +1,5 @@
 //! The life of one server: started, asked for its tools, listened to, started again when it ends.
 
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -88,11 +87,27 @@ struct Stop {
     ran: bool,
 }
 
+/// Why a server did not start.
+enum Refusal {
+    /// What a person is to be told.
+    Told(String),
+    /// It closed the connection; how it ended says more.
+    Closed,
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self::Told(reason)
+    }
+}
+
 /// What a running server consists of, in the order in which it is taken apart.
 #[derive(Default)]
 struct Body {
     service: Option<RunningService<RoleClient, Listener>>,
     process: Option<Process>,
+    /// Reads its standard error.
+    errors: Option<Task>,
     tasks: Vec<Task>,
 }
 
@@ -106,11 +121,15 @@ impl Drop for Task {
 }
 
 impl Body {
-    /// Closes its standard input, then ends its process and all that it started.
+    /// Closes its standard input, then ends its process and all that it started, and hears its last words.
     async fn end(self, told: bool) {
         drop(self.service);
         if let Some(process) = self.process {
             process.end(told).await;
+        }
+        if let Some(mut errors) = self.errors {
+            // What it said at the end says most.
+            let _ = tokio::time::timeout(LAST_WORDS, &mut errors.0).await;
         }
     }
 }
@@ -145,7 +164,8 @@ async fn run(server: &Arc<Server>, around: &Around, body: &mut Body) -> Stop {
     let started = tokio::time::timeout(limit, start(server, around, body, changed.clone())).await;
     let (peer, listed) = match started {
         Ok(Ok(started)) => started,
-        Ok(Err(reason)) => return Stop { reason: body.ending_or(reason).await, ran: false },
+        Ok(Err(Refusal::Told(reason))) => return Stop { reason, ran: false },
+        Ok(Err(Refusal::Closed)) => return Stop { reason: body.ending().await, ran: false },
         Err(_) => return Stop { reason: format!("it did not answer within {} s", limit.as_secs_f64()), ran: false },
     };
     take(server, around, listed, Some((peer.clone(), begun.elapsed())));
@@ -174,11 +194,12 @@ async fn run(server: &Arc<Server>, around: &Around, body: &mut Body) -> Stop {
 }
 
 impl Body {
-    /// How its process ended, where that is why; else the reason given.
-    async fn ending_or(&mut self, reason: String) -> String {
+    /// How its process ended, if that is why it closed the connection.
+    async fn ending(&mut self) -> String {
+        let closed = || "it closed the connection before it was ready".to_owned();
         match &mut self.process {
-            Some(process) => tokio::time::timeout(LAST_WORDS, process.ended()).await.unwrap_or(reason),
-            None => reason,
+            Some(process) => tokio::time::timeout(LAST_WORDS, process.ended()).await.unwrap_or_else(|_| closed()),
+            None => closed(),
         }
     }
 }
@@ -189,7 +210,7 @@ async fn start(
     around: &Around,
     body: &mut Body,
     changed: Arc<Notify>,
-) -> Result<(Peer<RoleClient>, Listed), String> {
+) -> Result<(Peer<RoleClient>, Listed), Refusal> {
     let listener = Listener { changed, waiting: server.waiting.clone() };
     let service = match &server.spec.reach {
         reach @ Reach::Http { .. } => listener.serve(http::transport(reach)?).await,
@@ -202,7 +223,7 @@ async fn start(
                 let news = || heard.change(|view| note_dropped(&heard, &mut view.warnings));
                 stdout::pass(streams.output, to, LONGEST, &heard.dropped, news).await;
             })));
-            body.tasks.push(Task(tokio::spawn(async move { drained.errors.drain(streams.errors).await })));
+            body.errors = Some(Task(tokio::spawn(async move { drained.errors.drain(streams.errors).await })));
             let transport = AsyncRwTransport::new_client(messages, streams.input).with_max_line_length(usize::MAX);
             listener.serve(transport).await
         }
@@ -210,8 +231,11 @@ async fn start(
     let service = service.map_err(|error| why(&error))?;
     let peer = service.peer().clone();
     body.service = Some(service);
-    let listed = tools::list(&peer).await?;
-    Ok((peer, listed))
+    match tools::list(&peer).await {
+        Ok(listed) => Ok((peer, listed)),
+        Err(_) if peer.is_transport_closed() => Err(Refusal::Closed),
+        Err(reason) => Err(reason.into()),
+    }
 }
 
 /// Asks again whenever the server says that its tools changed.
@@ -276,20 +300,14 @@ fn note_dropped(server: &Server, warnings: &mut Vec<Warning>) {
 }
 
 /// Why a handshake failed.
-fn why(error: &ClientInitializeError) -> String {
-    match error {
-        ClientInitializeError::ConnectionClosed(_) => "it closed the connection during the handshake".to_owned(),
+fn why(error: &ClientInitializeError) -> Refusal {
+    Refusal::Told(match error {
+        ClientInitializeError::ConnectionClosed(_) => return Refusal::Closed,
         ClientInitializeError::JsonRpcError(error) => format!("it refused the handshake: {}", error.message),
-        ClientInitializeError::TransportError { error, .. } => {
-            let outer = error.to_string();
-            match error.source().map(|source| http::cause(source)) {
-                Some(inner) if !outer.contains(&inner) => format!("it cannot be reached: {outer}: {inner}"),
-                _ => format!("it cannot be reached: {outer}"),
-            }
-        }
+        ClientInitializeError::TransportError { error, .. } => format!("it cannot be reached: {}", http::why(error)),
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
             "it speaks no version of MCP that is spoken here".to_owned()
         }
         _ => "it does not shake hands as MCP has it".to_owned(),
-    }
+    })
 }

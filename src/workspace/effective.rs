@@ -63,9 +63,12 @@ fn plain(percent: f64) -> Value {
     if percent.fract() == 0.0 { json!(percent as u32) } else { json!(percent) }
 }
 
-/// A server's entry without what its `env` and `headers` hold.
+/// A server's entry without what its `env` and `headers` hold, and the query of its address.
 fn masked(mut server: Value) -> Value {
     for (key, value) in server.as_object_mut().into_iter().flatten() {
+        if let Some((address, _)) = value.as_str().and_then(|text| text.split_once('?')).filter(|_| key == "url") {
+            *value = format!("{address}?{MASK}").into();
+        }
         if key.eq_ignore_ascii_case("env") || key.eq_ignore_ascii_case("headers") {
             mask(value);
         }

@@ -11,7 +11,7 @@ use crate::catalog::settings::DEFAULT_CORE;
 fn layer(layer: Layer, yaml: &str) -> ConfigLayer {
     let file = format!("{layer:?}.yaml").to_lowercase();
     let root = read_node(&file, yaml.as_bytes()).unwrap_or_else(|problem| panic!("{yaml}: {}", problem.message));
-    ConfigLayer { layer, file, root }
+    ConfigLayer::of_file(layer, file, root)
 }
 
 fn one(yaml: &str) -> Config {
@@ -322,17 +322,17 @@ fn core_1_the_default_set_is_replaced_and_extended() {
 fn config_get_shows_every_setting_its_layer_and_no_secret() {
     let user = layer(
         Layer::User,
-        "tools: {tool_search: {threshold_pct: 2.5}}\nmcpServers:\n  x: {command: run, args: [-v], env: {TOKEN: s3cret, PORT: 80}, headers: [s3cret]}\n",
+        "tools: {tool_search: {threshold_pct: 2.5}}\nmcpServers:\n  x: {command: run, args: [-v], env: {TOKEN: s3cret, PORT: 80}, headers: [s3cret], url: 'http://h/p?k=s3cret'}\n",
     );
     let config = merge(&[user], &Trust::default());
-    let expected = r#"{"settings":{"tools":{"tool_search":{"enabled":"auto","threshold_pct":2.5,"search_default_limit":5,"max_search_limit":25,"listing":"auto","listing_max_tokens":4000,"keep":[],"near":"on"},"connectors":{"enabled":true,"gateway_url":null,"token_file":null}},"core":{"replace":null,"extend":[]},"watch":"auto","max_message_bytes":67108864,"mcpServers":{"x":{"command":"run","args":["-v"],"env":{"TOKEN":"***","PORT":"***"},"headers":["***"]}},"trusted_workspaces":[]},"origins":{"core.extend":{"layer":"built-in"},"core.replace":{"layer":"built-in"},"max_message_bytes":{"layer":"built-in"},"mcpServers":{"layer":"user","file":"user.yaml"},"mcpServers.x":{"layer":"user","file":"user.yaml"},"tools.connectors.enabled":{"layer":"built-in"},"tools.connectors.gateway_url":{"layer":"built-in"},"tools.connectors.token_file":{"layer":"built-in"},"tools.tool_search.enabled":{"layer":"built-in"},"tools.tool_search.keep":{"layer":"built-in"},"tools.tool_search.listing":{"layer":"built-in"},"tools.tool_search.listing_max_tokens":{"layer":"built-in"},"tools.tool_search.max_search_limit":{"layer":"built-in"},"tools.tool_search.near":{"layer":"built-in"},"tools.tool_search.search_default_limit":{"layer":"built-in"},"tools.tool_search.threshold_pct":{"layer":"user","file":"user.yaml"},"trusted_workspaces":{"layer":"built-in"},"watch":{"layer":"built-in"}}}"#;
+    let expected = r#"{"settings":{"tools":{"tool_search":{"enabled":"auto","threshold_pct":2.5,"search_default_limit":5,"max_search_limit":25,"listing":"auto","listing_max_tokens":4000,"keep":[],"near":"on"},"connectors":{"enabled":true,"gateway_url":null,"token_file":null}},"core":{"replace":null,"extend":[]},"watch":"auto","max_message_bytes":67108864,"max_result_bytes":262144,"mcpServers":{"x":{"command":"run","args":["-v"],"env":{"TOKEN":"***","PORT":"***"},"headers":["***"],"url":"http://h/p?***"}},"mcp_cache":"on","trusted_workspaces":[]},"origins":{"core.extend":{"layer":"built-in"},"core.replace":{"layer":"built-in"},"max_message_bytes":{"layer":"built-in"},"max_result_bytes":{"layer":"built-in"},"mcpServers":{"layer":"user","file":"user.yaml"},"mcpServers.x":{"layer":"user","file":"user.yaml"},"mcp_cache":{"layer":"built-in"},"tools.connectors.enabled":{"layer":"built-in"},"tools.connectors.gateway_url":{"layer":"built-in"},"tools.connectors.token_file":{"layer":"built-in"},"tools.tool_search.enabled":{"layer":"built-in"},"tools.tool_search.keep":{"layer":"built-in"},"tools.tool_search.listing":{"layer":"built-in"},"tools.tool_search.listing_max_tokens":{"layer":"built-in"},"tools.tool_search.max_search_limit":{"layer":"built-in"},"tools.tool_search.near":{"layer":"built-in"},"tools.tool_search.search_default_limit":{"layer":"built-in"},"tools.tool_search.threshold_pct":{"layer":"user","file":"user.yaml"},"trusted_workspaces":{"layer":"built-in"},"watch":{"layer":"built-in"}}}"#;
     assert_eq!(effective(&config).to_string(), expected);
 }
 
 #[test]
 fn what_config_get_shows_reads_back_as_the_same_settings() {
     let config = one(
-        "tools: {tool_search: {enabled: on, near: off, threshold_pct: 7, keep: [k]}, connectors: {enabled: off, token_file: t}}\ncore: {replace: [a]}\nwatch: poll\nmax_message_bytes: 5000\n",
+        "tools: {tool_search: {enabled: on, near: off, threshold_pct: 7, keep: [k]}, connectors: {enabled: off, token_file: t}}\ncore: {replace: [a]}\nwatch: poll\nmax_message_bytes: 5000\nmax_result_bytes: 6000\nmcp_cache: off\n",
     );
     let shown = effective(&config)["settings"].to_string();
     let again = one(&shown);
@@ -355,7 +355,7 @@ proptest! {
     ) {
         let indent = key.split('.').enumerate().map(|(at, part)| format!("\n{}{part}:", "  ".repeat(at))).collect::<String>();
         if let Ok(root) = read_node("c.yaml", format!("{indent} {value}").as_bytes()) {
-            let config = merge(&[ConfigLayer { layer: Layer::User, file: "c.yaml".into(), root }], &Trust::whole());
+            let config = merge(&[ConfigLayer::of_file(Layer::User, "c.yaml".into(), root)], &Trust::whole());
             let search = &config.settings.tool_search;
             prop_assert!((0.0..=100.0).contains(&search.threshold_pct));
             prop_assert!((1..=50).contains(&search.max_search_limit));
