@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::near::Nearness as Near;
 use super::query::{Query, SCORE_UNIT};
 use super::search;
 use super::view::View;
@@ -53,6 +54,23 @@ pub struct Scored {
     pub reason: &'static str,
     /// Parts of the score, for the terms it holds.
     pub parts: Vec<Part>,
+    /// Of a near miss: how near it comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearness: Option<Nearness>,
+}
+
+/// How near a tool comes to a query that it does not match; it is offered from a sum of 0.95 on.
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Nearness {
+    /// Share of the query's weight that it holds.
+    pub weight: f64,
+    /// Share of the highest score possible.
+    pub score: f64,
+    /// Share of its name that the query says.
+    pub name: f64,
+    /// `weight + 2 score + 0.3 name`; 0 with fewer than two words held.
+    pub sum: f64,
 }
 
 /// A term's part of a score.
@@ -78,9 +96,13 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
     let floor = query.floor();
     let mut scored: Vec<Found> = Vec::new();
     let held: Vec<usize> = (0..query.terms.len()).filter(|at| query.terms[*at].df > 0).collect();
+    let near = Near::new(&query);
     query.each_holder(&held, |holder| {
         let score = query.score(&holder);
-        scored.push(Found { score, id: holder.id, frequencies: holder.frequencies.into(), length: holder.length });
+        let shares = near.of(&holder, score);
+        let nearness = Nearness { weight: shares.weight, score: shares.score, name: shares.name, sum: shares.sum() };
+        let (id, length) = (holder.id, holder.length);
+        scored.push(Found { score, id, frequencies: holder.frequencies.into(), length, nearness });
     });
     let name = |found: &Found| &catalog.tool(found.id).name;
     scored.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| name(a).cmp(name(b))));
@@ -88,7 +110,13 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
     let passes = |found: &Found| gate.is_some_and(|gate| found.frequencies[gate] > 0) && found.held() >= floor;
     let hits = group.matches.iter().map(|id| match scored.iter().find(|found| found.id == *id) {
         Some(found) => scored_tool(&query, found, if passes(found) { "match" } else { "exact" }),
-        None => Scored { name: catalog.tool(*id).name.to_string(), score: 0.0, reason: "exact", parts: Vec::new() },
+        None => Scored {
+            name: catalog.tool(*id).name.to_string(),
+            score: 0.0,
+            reason: "exact",
+            parts: Vec::new(),
+            nearness: None,
+        },
     });
     let hits: Vec<Scored> = hits.collect();
     let misses = scored.iter().filter(|found| !group.matches.contains(&found.id)).take(hits.len().max(5));
@@ -103,7 +131,7 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
             } else {
                 "rank"
             };
-            scored_tool(&query, found, reason)
+            Scored { nearness: Some(found.nearness.clone()), ..scored_tool(&query, found, reason) }
         })
         .collect();
     Explanation {
@@ -127,6 +155,7 @@ struct Found {
     id: ToolId,
     frequencies: Box<[u16]>,
     length: f64,
+    nearness: Nearness,
 }
 
 impl Found {
@@ -148,5 +177,5 @@ fn scored_tool(query: &Query<'_>, found: &Found, reason: &'static str) -> Scored
             share: if score > 0.0 { part(at) / score } else { 0.0 },
         })
         .collect();
-    Scored { name: query.catalog.tool(found.id).name.to_string(), score, reason, parts }
+    Scored { name: query.catalog.tool(found.id).name.to_string(), score, reason, parts, nearness: None }
 }

@@ -62,7 +62,7 @@ struct Held {
 pub struct Postings {
     /// Tools that hold the term.
     pub tools: Vec<ToolId>,
-    /// How often each holds it, saturating.
+    /// How often each holds it, saturating, and whether its name does ([`NAMED`](super::segment::NAMED)).
     pub frequencies: Vec<u16>,
 }
 
@@ -81,6 +81,8 @@ pub struct Index {
     holders: Vec<Held>,
     /// Length of every tool's document in terms.
     lengths: Vec<u32>,
+    /// Distinct terms of every tool's name.
+    names: Vec<u8>,
     kept: Mutex<Kept>,
     none: Arc<Postings>,
 }
@@ -126,12 +128,18 @@ impl Index {
             }
         }
         let lengths = segments.iter().flat_map(|segment| segment.lengths.iter().copied()).collect();
-        Self { table, ends, holders, lengths, kept: Mutex::default(), none: Arc::default() }
+        let names = segments.iter().flat_map(|segment| segment.names.iter().copied()).collect();
+        Self { table, ends, holders, lengths, names, kept: Mutex::default(), none: Arc::default() }
     }
 
     /// Length of a tool's document in terms.
     pub fn length(&self, id: ToolId) -> u32 {
         self.lengths[id as usize]
+    }
+
+    /// How many distinct terms a tool's name has, its source's label aside; 255 and more are 255.
+    pub fn names(&self, id: ToolId) -> u8 {
+        self.names[id as usize]
     }
 
     /// The postings of a stemmed term in the catalog that this is the index of.

@@ -15,6 +15,7 @@ pub mod inline;
 pub mod json_text;
 pub mod listing;
 pub mod names;
+mod near;
 pub mod pattern;
 pub mod policy;
 mod query;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::index::Postings;
+use super::segment::NAMED;
 use super::view::{Statistics, View};
 use super::{Catalog, ToolId, words};
 
@@ -97,15 +98,25 @@ impl<'a> Query<'a> {
         if answerable >= 4 { answerable.div_ceil(2) } else { 0 }
     }
 
-    /// SEARCH-12: what a term weighs among partial answers: its idf, and half of that where no document holds it.
+    /// SEARCH-12: what a term weighs among partial answers: its idf, and half of that where no document holds it. Then
+    /// one with a digit in it weighs nothing: a number, a date or an id is what a tool is called with.
     pub fn near_weight(&self, term: usize) -> f64 {
-        let Term { idf, df, .. } = self.terms[term];
-        if df == 0 { idf / 2.0 } else { idf }
+        let Term { idf, df, word, .. } = &self.terms[term];
+        match df {
+            0 if word.bytes().any(|byte| byte.is_ascii_digit()) => 0.0,
+            0 => idf / 2.0,
+            _ => *idf,
+        }
     }
 
-    /// What a document would score that is about nothing but the query.
-    pub fn highest_score(&self) -> f64 {
-        self.sequence.iter().map(|term| self.near_weight(*term) * (K1 + 1.0)).sum()
+    /// What a document would score that is about nothing but a term, as often as the query says it.
+    pub fn highest_part(&self, term: usize) -> f64 {
+        self.times(term) * self.near_weight(term) * (K1 + 1.0)
+    }
+
+    /// How often the query says a term.
+    pub fn times(&self, term: usize) -> f64 {
+        self.sequence.iter().filter(|other| **other == term).count() as f64
     }
 
     /// Calls `each` with every deferred tool in scope that holds one of some terms, by id, and its frequency of every
@@ -128,12 +139,15 @@ impl<'a> Query<'a> {
             if !self.view.deferred.contains(id) {
                 continue;
             }
+            let mut named = 0;
             for ((term, at), frequency) in self.terms.iter().zip(&mut cursors).zip(&mut frequencies) {
                 let Postings { tools, frequencies } = &*term.postings;
                 *at += gallop(&tools[*at..], |other| *other < id);
-                *frequency = if tools.get(*at) == Some(&id) { frequencies[*at] } else { 0 };
+                let held = if tools.get(*at) == Some(&id) { frequencies[*at] } else { 0 };
+                named += u32::from(held & NAMED != 0);
+                *frequency = held & !NAMED;
             }
-            each(Holder { id, frequencies: &frequencies, length: f64::from(index.length(id)) });
+            each(Holder { id, frequencies: &frequencies, length: f64::from(index.length(id)), named });
         }
     }
 
@@ -161,6 +175,8 @@ pub(super) struct Holder<'a> {
     pub frequencies: &'a [u16],
     /// Its length in terms.
     pub length: f64,
+    /// How many of the query's terms its name holds.
+    pub named: u32,
 }
 
 impl Holder<'_> {

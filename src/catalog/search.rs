@@ -4,17 +4,11 @@
 use rustc_hash::FxHashSet;
 
 use super::json_text::{push_compact, push_string};
-use super::query::{Query, SCORE_UNIT};
+use super::near::Nearness;
+use super::query::Query;
 use super::view::View;
 use super::{Catalog, ToolId};
 
-/// Share of the query's weight that a near answer's words must carry, and share of the highest score possible that it
-/// must reach: the first asks how much of the query it holds, the second how much it is about that. Both settled on
-/// labelled queries: see ARCHITECTURE.md.
-const NEAR_SHARE: f64 = 0.3;
-const NEAR_SCORE: f64 = 0.2;
-/// Fewest content words that a near answer must hold: one shared word never suffices.
-const NEAR_WORDS: usize = 2;
 /// Most sources in the summary of a group without matches.
 const MAX_SOURCES: usize = 40;
 /// Longest description in an answer, in characters.
@@ -107,37 +101,16 @@ fn gated(query: &Query<'_>, limit: usize, except: &[ToolId]) -> Vec<ToolId> {
     best.kept.into_iter().map(|(_, id, _)| id).collect()
 }
 
-/// SEARCH-12: tools that hold at least two of the query's content words and a share of its weight.
+/// SEARCH-12: tools that hold at least two of the query's content words and are near enough.
 fn near(query: &Query<'_>, room: usize, except: &[ToolId]) -> Vec<Near> {
-    let weight = |at: usize| query.near_weight(at);
-    let needed = NEAR_SHARE * (0..query.terms.len()).map(weight).sum::<f64>();
-    let lowest = NEAR_SCORE * query.highest_score();
-    // A document that holds none but the lightest terms cannot reach the share (nor two words): only the postings of
-    // the others are gone through.
-    let mut heaviest: Vec<usize> = (0..query.terms.len()).filter(|at| query.terms[*at].df > 0).collect();
-    heaviest.sort_by(|a, b| query.terms[*a].df.cmp(&query.terms[*b].df).then(a.cmp(b)));
-    if heaviest.len() < NEAR_WORDS {
-        return Vec::new();
-    }
-    let mut light = 0.0;
-    let mut essential = heaviest.len() - 1;
-    light += weight(heaviest[essential]);
-    while essential > 0 && light + weight(heaviest[essential - 1]) < needed {
-        essential -= 1;
-        light += weight(heaviest[essential]);
-    }
-    let essential = &heaviest[..essential];
+    let nearness = Nearness::new(query);
     let mut best = Best::new(query.catalog, room);
-    query.each_holder(essential, |holder| {
-        if holder.held() < NEAR_WORDS || except.contains(&holder.id) {
-            return;
-        }
-        let held = (0..query.terms.len()).filter(|at| holder.frequencies[*at] > 0);
-        if held.map(weight).sum::<f64>() < needed {
+    query.each_holder(&nearness.essential, |holder| {
+        if except.contains(&holder.id) {
             return;
         }
         let score = query.score(&holder);
-        if score as f64 / SCORE_UNIT >= lowest {
+        if nearness.of(&holder, score).is_enough() {
             best.offer(score, holder.id, holder.lacks());
         }
     });

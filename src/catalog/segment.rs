@@ -13,9 +13,12 @@ use super::words;
 pub struct Postings<'a> {
     /// Documents that hold the term.
     pub docs: &'a [u32],
-    /// How often each holds it, saturating.
+    /// How often each holds it, saturating, and whether its name does ([`NAMED`]).
     pub frequencies: &'a [u16],
 }
+
+/// The bit of a frequency that says that the term stands in the tool's name, its source's label aside.
+pub const NAMED: u16 = 1 << 15;
 
 /// The index of one source.
 #[derive(Default)]
@@ -29,6 +32,8 @@ pub struct Segment {
     frequencies: Vec<u16>,
     /// Length of each document in terms.
     pub lengths: Vec<u32>,
+    /// Distinct terms of each tool's name, saturating.
+    pub names: Vec<u8>,
 }
 
 impl Segment {
@@ -84,10 +89,10 @@ fn document(source: &Source, tool: &Tool, out: &mut Builder<'_>) {
     if prefixed && !kept {
         // The visible name is made of these two; it may be cut or carry a hash, they do not.
         words::each_identifier_word(label, |word| out.add(word));
-        words::each_identifier_word(&tool.tool, |word| out.add(word));
+        words::each_identifier_word(&tool.tool, |word| out.add_named(word));
     } else {
         let name = if kept { tool.tool[4..].trim_start_matches('_') } else { &tool.tool };
-        words::each_identifier_word(name, |word| out.add(word));
+        words::each_identifier_word(name, |word| out.add_named(word));
         let held = folded_words(name).windows_of(&folded_words(label));
         if !held {
             words::each_identifier_word(label, |word| out.add(word));
@@ -122,7 +127,8 @@ struct Builder<'a> {
     segment: Segment,
     /// Numbers of stems to those of terms here.
     terms: Vec<u32>,
-    current: Vec<u32>,
+    /// Terms of the present document, and whether in its name.
+    current: Vec<(u32, bool)>,
     /// (term, frequency) of all documents, and where each document's end.
     pairs: Vec<(u32, u16)>,
     pair_ends: Vec<usize>,
@@ -130,6 +136,16 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn add(&mut self, word: &str) {
+        let term = self.term(word);
+        self.current.push((term, false));
+    }
+
+    fn add_named(&mut self, word: &str) {
+        let term = self.term(word);
+        self.current.push((term, true));
+    }
+
+    fn term(&mut self, word: &str) -> u32 {
         let number = self.stems.number(word) as usize;
         if number >= self.terms.len() {
             self.terms.resize(number + 1, NONE);
@@ -139,15 +155,20 @@ impl Builder<'_> {
             self.segment.text.push_str(self.stems.text(number as u32));
             self.segment.ends.push(self.segment.text.len() as u32);
         }
-        self.current.push(self.terms[number]);
+        self.terms[number]
     }
 
     fn end_document(&mut self) {
         self.segment.lengths.push(self.current.len() as u32);
         self.current.sort_unstable();
-        for same in self.current.chunk_by(|a, b| a == b) {
-            self.pairs.push((same[0], u16::try_from(same.len()).unwrap_or(u16::MAX)));
+        let mut names = 0u8;
+        for same in self.current.chunk_by(|a, b| a.0 == b.0) {
+            let (term, named) = same[same.len() - 1];
+            let frequency = same.len().min(usize::from(NAMED - 1)) as u16;
+            self.pairs.push((term, if named { frequency | NAMED } else { frequency }));
+            names = names.saturating_add(u8::from(named));
         }
+        self.segment.names.push(names);
         self.pair_ends.push(self.pairs.len());
         self.current.clear();
     }
@@ -175,10 +196,11 @@ impl Builder<'_> {
             }
             from = to;
         }
-        let Segment { text, ends: term_ends, lengths, .. } = &mut self.segment;
+        let Segment { text, ends: term_ends, lengths, names, .. } = &mut self.segment;
         text.shrink_to_fit();
         term_ends.shrink_to_fit();
         lengths.shrink_to_fit();
+        names.shrink_to_fit();
         Segment { posting_ends: ends, docs, frequencies, ..self.segment }
     }
 }
@@ -198,7 +220,7 @@ mod tests {
     fn frequency(source: &Source, word: &str) -> u16 {
         let (segment, stem) = (source.segment(), words::stem(word));
         let term = (0..segment.terms()).find(|term| segment.term(*term) == stem);
-        term.map_or(0, |term| segment.postings(term).frequencies[0])
+        term.map_or(0, |term| segment.postings(term).frequencies[0] & !NAMED)
     }
 
     #[test]
@@ -226,6 +248,7 @@ mod tests {
         let info = SourceInfo::new("s", Kind::Plugin, Origin::Connection);
         let (source, _) = Source::read(info, &text, entries.iter().map(|e| e.get()));
         let postings = source.segment().postings(0);
-        assert_eq!((postings.docs, postings.frequencies), (&[0, 2][..], &[1, 2][..]));
+        assert_eq!((postings.docs, postings.frequencies), (&[0, 2][..], &[1 | NAMED, 2 | NAMED][..]));
+        assert_eq!(source.segment().names, [1, 1, 2]);
     }
 }

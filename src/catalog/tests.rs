@@ -558,6 +558,32 @@ fn search_12_near() {
 }
 
 #[test]
+fn search_12_a_number_is_what_a_tool_is_called_with() {
+    let catalog = catalog(town());
+    let filled = |with: &str| near(&catalog, &format!("post message {with}"));
+    assert_eq!(filled("gmail 2026 11 30 5pm a41b"), filled("gmail"));
+    assert_eq!(filled("gmail yesterday evening john about lunch"), [""; 0], "other words say what is wanted");
+}
+
+#[test]
+fn search_12_what_a_name_says_tells_near_answers_apart() {
+    let said = "order_drink: Brings a glass of water, with ice, to the table at the window of the room";
+    let tools =
+        [said, "serve_guest: Order a drink with ice, to the table at the window of the room", "x: one", "y: two"];
+    let catalog = catalog(vec![source(Kind::Mcp, "s", &tools)]);
+    assert_eq!(near(&catalog, "order drink somehow"), ["mcp__s__order_drink"]);
+    let view = catalog.view(&Scope::all());
+    let explained = explain::explain(&catalog, &view, "order drink somehow", None);
+    let shares = |name: &str| {
+        let miss = explained.near_misses.iter().find(|miss| miss.name == name).unwrap();
+        let nearness = miss.nearness.clone().unwrap();
+        (miss.reason, nearness.name, nearness.sum >= 0.95)
+    };
+    assert_eq!(shares("mcp__s__order_drink"), ("near", 1.0, true));
+    assert_eq!(shares("mcp__s__serve_guest"), ("gate", 0.0, false));
+}
+
+#[test]
 fn search_12_a_hunt_for_what_is_not_there_stays_empty() {
     let tools = [
         "run_report: Starts it",
