@@ -453,3 +453,123 @@ fn http_servers_are_attached_too() {
     let answer = call(&mut sidecar, "mcp__web__echo", json!({ "text": "hi" }));
     assert!(!error(&answer).contains("a-secret-key"), "{answer}");
 }
+
+#[test]
+fn connections_of_one_sidecar_share_a_server_unless_it_says_otherwise() {
+    use std::os::unix::net::UnixStream;
+
+    let files = Files::new();
+    let (mut own, mut named) = (entry(&[]), entry(&[]));
+    own["shared"] = json!(false);
+    named["env"] = json!({ "WHO": "${WHO}" });
+    let servers = json!({ "common": entry(&[]), "own": own, "named": named });
+    files.save("mcp.json", json!({ "mcpServers": servers }));
+    let socket = files.at("run/socket");
+    fs::create_dir(files.at("run")).unwrap();
+    fs::set_permissions(files.at("run"), fs::Permissions::from_mode(0o700)).unwrap();
+    let mut serving = files.command();
+    serving.arg("--mcp-config").arg(files.at("mcp.json"));
+    serving.arg(format!("--listen=unix:{}", socket.display())).stderr(std::process::Stdio::piped());
+    let mut serving = serving.spawn().unwrap();
+    let mut ready_line = String::new();
+    let mut errors = std::io::BufReader::new(serving.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut errors, &mut ready_line).unwrap();
+    assert!(ready_line.contains("ready"), "{ready_line}");
+    std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+    let connect = |who: &str| {
+        let stream = UnixStream::connect(&socket).unwrap();
+        let environment = json!({ "WHO": who, "PATH": std::env::var("PATH").unwrap() });
+        Sidecar::over(stream, json!({ "environment": environment, "cwd": files.at("work") }))
+    };
+    let pids = |sidecar: &mut Sidecar| {
+        ["common", "own", "named"].map(|server| {
+            ready(sidecar, server);
+            place(sidecar, server, "WHO")["pid"].as_u64().unwrap()
+        })
+    };
+    let (mut ann, mut bob, mut cyd) = (connect("ann"), connect("ann"), connect("cyd"));
+    let (of_ann, of_bob, of_cyd) = (pids(&mut ann), pids(&mut bob), pids(&mut cyd));
+    assert_eq!((of_ann[0], of_ann[0]), (of_bob[0], of_cyd[0]), "one copy serves all");
+    assert!(of_ann[1] != of_bob[1] && of_bob[1] != of_cyd[1], "`shared: false`");
+    assert_eq!(of_ann[2], of_bob[2], "the same once the variable is filled");
+    assert_ne!(of_ann[2], of_cyd[2]);
+    assert_eq!(place(&mut cyd, "named", "WHO")["value"], "cyd");
+    drop(cyd);
+    gone(of_cyd[1]);
+    gone(of_cyd[2]);
+    drop(ann);
+    gone(of_ann[1]);
+    assert!(runs(of_bob[0]) && runs(of_bob[2]), "others still use them");
+    assert_eq!(text(&call(&mut bob, "mcp__common__echo", json!({ "text": "here" }))), "here");
+    drop(bob);
+    gone(of_bob[0]);
+    let _ = serving.kill();
+    let _ = serving.wait();
+}
+
+#[test]
+fn files_of_servers_are_read_in_every_shape_and_followed() {
+    let files = Files::new();
+    files.write("config/toolscout/servers.d/one.yaml", entry(&[]));
+    files.write("config/toolscout/servers.d/more.yaml", json!({ "two": entry(&[]), "three": { "disabled": true } }));
+    files.write("config/toolscout/config.yaml", json!({ "mcpServers": { "four": entry(&["tools=1"]) } }));
+    let mut sidecar = attached(&files, json!({ "four": entry(&["tools=2"]) }));
+    for server in ["one", "two", "four"] {
+        ready(&mut sidecar, server);
+    }
+    assert_eq!(mcp::status(&mut sidecar, "three")["state"], "disabled");
+    assert_eq!(mcp::status(&mut sidecar, "four")["toolCount"], TOOLS + 2, "a nearer layer wins");
+    files.save("config/toolscout/servers.d/five.yaml", entry(&[]));
+    ready(&mut sidecar, "five");
+    // What breaks keeps its last good content.
+    files.save("config/toolscout/servers.d/five.yaml", "command: [");
+    assert!(sidecar.note("diagnostics/publish").to_string().contains("five.yaml"));
+    assert_eq!(mcp::status(&mut sidecar, "five")["state"], "ready");
+    fs::remove_file(files.at("config/toolscout/servers.d/five.yaml")).unwrap();
+    until(&mut sidecar, "five", Value::is_null);
+    let place_of = |sidecar: &mut Sidecar, file: &str, pointer: &str| {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let note = sidecar.note("diagnostics/publish");
+            let found =
+                note["diagnostics"].as_array().unwrap().iter().any(|it| it["pointer"] == pointer && it["line"] == 2);
+            if note["file"].as_str().unwrap().ends_with(file) && found {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{note}");
+        }
+    };
+    files.save("config/toolscout/servers.d/one.yaml", "args: []\ncommand: {}\n");
+    place_of(&mut sidecar, "one.yaml", "/command");
+    files.save("config/toolscout/servers.d/more.yaml", "two:\n  command: {}\n");
+    place_of(&mut sidecar, "more.yaml", "/two/command");
+}
+
+#[test]
+fn people_see_what_becomes_of_their_servers() {
+    let files = Files::new();
+    files.save(
+        "mcp.json",
+        json!({ "mcpServers": { "fix": entry(&[]), "die": entry(&["die"]), "off": { "disabled": true } } }),
+    );
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_toolscout"));
+        command.args(args).arg("--mcp-config").arg(files.at("mcp.json")).current_dir(files.at("work"));
+        command.env("XDG_CONFIG_HOME", files.at("config")).env("XDG_CACHE_HOME", files.at("cache"));
+        let output = command.output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, check) = run(&["check"]);
+    assert_eq!(code, 0, "{check}");
+    assert!(!files.at("cache").exists(), "check starts nothing");
+    let (code, table) = run(&["mcp-list"]);
+    assert_eq!(code, 1, "one does not run");
+    let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(words[1][..3], ["die", "down", "0"], "{table}");
+    assert!(table.contains("it ended with code 3"), "{table}");
+    assert_eq!(words[2][..3], ["fix", "ready", "12"], "{table}");
+    assert_eq!(words[3], ["off", "disabled"], "{table}");
+    let (code, found) = run(&["search", "echo", "--json"]);
+    assert_eq!(code, 0);
+    assert!(found.contains("mcp__fix__echo"), "a person waits for the servers: {found}");
+}

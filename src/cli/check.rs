@@ -18,7 +18,7 @@ use super::terminal::Terminal;
 /// # Errors
 /// As of a request.
 pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report, Failure> {
-    let mut sidecar = Sidecar::open(common)?;
+    let mut sidecar = Sidecar::open_without_servers(common)?;
     let opened: Initialized = read(&sidecar.opened)?;
     let errors = opened.errors();
     if args.json {

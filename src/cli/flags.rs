@@ -285,6 +285,7 @@ impl Common {
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
             cache: cache.map(|folder| folder.join("toolscout")),
+            without_servers: false,
             launcher: own_program(),
         }
     }

@@ -48,7 +48,18 @@ impl Sidecar {
     /// # Errors
     /// Where the system gives no pipe or thread, or files cannot be looked at.
     pub fn open(common: &Common) -> Result<Self, Failure> {
-        let options = common.options();
+        Self::serve(common.options())
+    }
+
+    /// The same, but MCP servers are only read about.
+    ///
+    /// # Errors
+    /// As of [`Self::open`].
+    pub fn open_without_servers(common: &Common) -> Result<Self, Failure> {
+        Self::serve(Options { without_servers: true, ..common.options() })
+    }
+
+    fn serve(options: Options) -> Result<Self, Failure> {
         let (requests, write) = io::pipe()?;
         let (read, answers) = io::pipe()?;
         let served = options.clone();

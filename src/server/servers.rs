@@ -108,6 +108,7 @@ fn one(process: &Process, name: &str, server: &Server, asking: Asking<'_>, befor
     let (outcome, mut diagnostics) = read(&written, asking);
     let standing = match outcome {
         Outcome::Disabled => Standing::Disabled,
+        Outcome::Run(_) if process.options.without_servers => Standing::Disabled,
         Outcome::Faulty(why) => Standing::Faulty(why),
         Outcome::Run(spec) => {
             let kept = before.and_then(Configured::attached).filter(|kept| kept.spec == *spec).cloned();

@@ -37,6 +37,8 @@ pub struct Options {
     pub environment: BTreeMap<String, String>,
     /// The folder for what may be lost, `$XDG_CACHE_HOME/toolscout`.
     pub cache: Option<PathBuf>,
+    /// Whether MCP servers are only read about, and none is started.
+    pub without_servers: bool,
     /// This program, through which MCP servers are started so that none outlives it.
     pub launcher: Option<PathBuf>,
 }

@@ -23,6 +23,8 @@ use super::tools::{self, Listed, Warning};
 
 /// Pauses before a server is started again: doubled each time, from the first to the last.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// The longest pause for which a server that crashed keeps its tools.
+const SHORT: Duration = Duration::from_secs(4);
 /// A server that ran so long begins with the first pause again.
 const WELL: Duration = Duration::from_secs(60);
 /// Changes of a list are gathered for so long; for a server that goes on changing it, ever longer up to the second.
@@ -59,10 +61,11 @@ pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
         if begun.elapsed() >= WELL {
             pause = PAUSES.0;
         }
+        // One that ran comes back with its tools in all likelihood, so they are not taken away for the moment.
+        let comes_back = ran && pause <= SHORT;
         server.change(|view| {
-            // One that ran comes back with its tools in all likelihood, so they are not taken away for the moment.
-            view.state = if ran { State::Starting } else { State::Down };
-            if !ran {
+            view.state = if comes_back { State::Starting } else { State::Down };
+            if !comes_back {
                 view.source = None;
             }
             (view.reason, view.last_error) = (Some(reason.clone()), Some(reason));

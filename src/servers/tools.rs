@@ -13,9 +13,9 @@ use super::spec::Spec;
 use crate::catalog::json_text::decode_string;
 use crate::catalog::source::{Kind, Origin, Source, SourceInfo};
 
-/// Pages that are read of one list, and tools: more is a server that never comes to an end.
+/// Pages that are read of one list, and their bytes: more is a server that never comes to an end.
 const MAX_PAGES: usize = 1000;
-const MAX_TOOLS: usize = 50_000;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Something odd about a server that runs. It is told with the entry that names the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,15 +39,19 @@ pub struct Listed {
 /// # Errors
 /// What a person is to be told.
 pub async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
-    let (mut tools, mut warnings) = (Vec::new(), Vec::new());
+    let (mut json, mut count, mut warnings) = ("[".to_owned(), 0, Vec::new());
     let mut seen: HashSet<String> = HashSet::new();
     let mut cursor: Option<String> = None;
     loop {
         let page = page(peer, cursor.take()).await?;
-        tools.extend(page.0);
+        for tool in page.0 {
+            json.push_str(if count == 0 { "" } else { "," });
+            json.push_str(&tool.to_string());
+            count += 1;
+        }
         let Some(next) = page.1 else { break };
-        if seen.len() >= MAX_PAGES || tools.len() >= MAX_TOOLS {
-            let message = format!("its list of tools does not end: the first {} are served", tools.len());
+        if seen.len() >= MAX_PAGES || json.len() >= MAX_BYTES {
+            let message = format!("its list of tools does not end: the first {count} are served");
             warnings.push(Warning { code: "server-endless-list", message });
             break;
         }
@@ -59,7 +63,7 @@ pub async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
         }
         cursor = Some(next);
     }
-    let json = serde_json::to_string(&tools).map_err(|error| error.to_string())?;
+    json.push(']');
     Ok(Listed { json, warnings })
 }
 

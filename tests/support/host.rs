@@ -3,9 +3,11 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -61,8 +63,11 @@ impl Files {
 
 /// A running sidecar; ends when it is dropped.
 pub struct Sidecar {
-    child: Child,
-    input: Option<ChildStdin>,
+    /// Its process, if it is one of its own.
+    child: Option<Child>,
+    /// The connection to it, if it is another's.
+    stream: Option<UnixStream>,
+    input: Option<Box<dyn Write>>,
     messages: Receiver<Value>,
     notes: VecDeque<Value>,
     id: u64,
@@ -78,15 +83,31 @@ impl Sidecar {
     /// One that is initialized with these parameters.
     pub fn open(mut command: Command, params: Value) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self::initialized(input, output, params, Some(child), None)
+    }
+
+    /// A connection to one that serves others too.
+    pub fn over(stream: UnixStream, params: Value) -> Self {
+        let [input, output] = [(), ()].map(|()| stream.try_clone().unwrap());
+        Self::initialized(input, output, params, None, Some(stream))
+    }
+
+    fn initialized(
+        input: impl Write + 'static,
+        output: impl Read + Send + 'static,
+        params: Value,
+        child: Option<Child>,
+        stream: Option<UnixStream>,
+    ) -> Self {
         let (sender, messages) = channel();
-        let output = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
                 let _ = sender.send(serde_json::from_str(&line).unwrap());
             }
         });
-        let input = child.stdin.take();
-        let mut sidecar = Self { child, input, messages, notes: VecDeque::new(), id: 0, opened: Value::Null };
+        let input: Option<Box<dyn Write>> = Some(Box::new(input));
+        let mut sidecar = Self { child, stream, input, messages, notes: VecDeque::new(), id: 0, opened: Value::Null };
         sidecar.opened = sidecar.request("initialize", params);
         sidecar
     }
@@ -118,7 +139,7 @@ impl Sidecar {
     /// Closes its standard input and waits until it has ended.
     pub fn close(mut self) {
         self.input = None;
-        self.child.wait().unwrap();
+        self.child.as_mut().unwrap().wait().unwrap();
     }
 
     /// The result of a request that was sent.
@@ -185,8 +206,13 @@ impl Sidecar {
 
 impl Drop for Sidecar {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        if let Some(stream) = &self.stream {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 }
 

@@ -17,11 +17,17 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 pub fn fixture() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let built =
-            Command::new(env!("CARGO")).args(["build", "--quiet", "--locked", "--example", "mcp_server"]).status();
-        assert!(built.is_ok_and(|status| status.success()), "the example mcp_server can be built");
         let test = std::env::current_exe().unwrap();
-        test.parent().unwrap().parent().unwrap().join("examples/mcp_server")
+        let program = test.parent().unwrap().parent().unwrap().join("examples/mcp_server");
+        let written = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let made_of = ["tests/fixtures/mcp_server.rs", "Cargo.lock"].map(|part| written(&root.join(part)));
+        if made_of.iter().any(|part| *part > written(&program)) {
+            let build = ["build", "--quiet", "--locked", "--example", "mcp_server"];
+            let built = Command::new(env!("CARGO")).args(build).current_dir(root).status();
+            assert!(built.is_ok_and(|status| status.success()), "the example mcp_server can be built");
+        }
+        program
     })
 }
 
