@@ -211,10 +211,12 @@ pub struct Content {
     pub is_error: bool,
     /// `structuredContent` of a server's result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured_content: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub structured_content: Option<Box<RawValue>>,
     /// `_meta` of a server's result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub meta: Option<Box<RawValue>>,
     /// File that holds the whole of a result that was too long for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file: Option<String>,

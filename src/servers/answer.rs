@@ -49,7 +49,8 @@ impl Answer {
             }
             // Of a text its beginning says something; of an image nothing.
             if let Some(text) = block.get("text").and_then(Value::as_str) {
-                let cut = &text[..text.floor_char_boundary(left)];
+                let end = (0..=left.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+                let cut = &text[..end];
                 content.push(json!({ "type": "text", "text": cut }));
             }
             left = 0;

@@ -1,7 +1,7 @@
 //! A call of a tool, made by the server that has it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -29,20 +29,52 @@ pub struct Progress {
 
 /// Who waits for news of which call.
 #[derive(Default)]
-pub struct Waiting(Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>>>);
+pub struct Waiting(Mutex<Listeners>);
 
-/// News kept for who does not take them; of more the oldest are what counts least, but a sender cannot take back, so the
-/// newest are dropped.
+#[derive(Default)]
+struct Listeners {
+    by_call: HashMap<ProgressToken, mpsc::Sender<Progress>>,
+    /// News of calls that nobody has asked about yet: a server may be faster than who called it.
+    early: VecDeque<(ProgressToken, Progress)>,
+}
+
+/// News kept for who does not take them at once, and of calls that nobody asks about; more is dropped.
 const NEWS: usize = 64;
 
 impl Waiting {
     /// Passes on what a server said.
     pub fn tell(&self, params: ProgressNotificationParam) {
-        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(waiting) = waiting.get(&params.progress_token) {
-            let progress = Progress { progress: params.progress, total: params.total, message: params.message };
-            let _ = waiting.try_send(progress);
+        let progress = Progress { progress: params.progress, total: params.total, message: params.message };
+        let mut listeners = self.listeners();
+        match listeners.by_call.get(&params.progress_token) {
+            Some(listener) => drop(listener.try_send(progress)),
+            None => {
+                listeners.early.push_back((params.progress_token, progress));
+                if listeners.early.len() > NEWS {
+                    listeners.early.pop_front();
+                }
+            }
         }
+    }
+
+    /// News of a call, from its beginning on.
+    fn listen(&self, call: &ProgressToken) -> mpsc::Receiver<Progress> {
+        let (news, listening) = mpsc::channel(NEWS);
+        let mut listeners = self.listeners();
+        for (_, progress) in listeners.early.iter().filter(|(early, _)| early == call) {
+            let _ = news.try_send(progress.clone());
+        }
+        listeners.early.retain(|(early, _)| early != call);
+        listeners.by_call.insert(call.clone(), news);
+        listening
+    }
+
+    fn forget(&self, call: &ProgressToken) {
+        self.listeners().by_call.remove(call);
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Listeners> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -56,7 +88,7 @@ struct Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
-        self.waiting.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle.progress_token);
+        self.waiting.forget(&handle.progress_token);
         self.runtime.spawn(async move { handle.cancel(Some("nobody waits for the answer".to_owned())).await });
     }
 }
@@ -93,8 +125,7 @@ pub async fn call(
         handle = handle => handle.map_err(|_| Failed::Told("the server has just ended; it was not called".to_owned()))?,
         () = &mut deadline => return Err(too_long(spec.call_timeout)),
     };
-    let (news, mut progress) = mpsc::channel(NEWS);
-    waiting.0.lock().unwrap_or_else(PoisonError::into_inner).insert(handle.progress_token.clone(), news);
+    let mut progress = waiting.listen(&handle.progress_token);
     let mut pending = Pending { handle: Some(handle), waiting: waiting.clone(), runtime: runtime.clone() };
     let mut last = f64::NEG_INFINITY;
     let answer = loop {
@@ -113,7 +144,7 @@ pub async fn call(
         }
     };
     if let Some(handle) = pending.handle.take() {
-        waiting.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle.progress_token);
+        waiting.forget(&handle.progress_token);
     }
     match answer {
         Ok(Ok(result)) => read(result).map_err(Failed::Told),

@@ -1,6 +1,6 @@
 //! A call of a tool that an MCP server has: approved by the host, made by the sidecar, answered as the server answers.
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::{
@@ -56,11 +56,12 @@ pub(super) async fn run(
     let folder = call.session.process.servers.cache_folder().cloned();
     let answer = off_thread(move || answer.within(limit, folder.as_deref())).await?;
     let Answer { content, structured, meta, is_error, whole } = answer;
-    let content: Box<RawValue> = to_raw_value(&content).map_err(|error| RpcError::internal(error.to_string()))?;
+    let raw = |value: &Value| to_raw_value(value).map_err(|error| RpcError::internal(error.to_string()));
+    let content = raw(&Value::Array(content))?;
     Ok(BridgeResult::Content(Content {
         is_error,
-        structured_content: structured,
-        meta,
+        structured_content: structured.as_ref().map(raw).transpose()?,
+        meta: meta.as_ref().map(raw).transpose()?,
         output_file: whole.map(|path| path.display().to_string()),
         coerced: ready.coerced,
         ..Content::of(content)
