@@ -50,6 +50,8 @@ pub enum Command {
     Describe(Describe),
     /// Show why a query finds what it finds
     Explain(Search),
+    /// Measure how well labelled queries find the tools they want, and what the tools cost
+    Eval(Eval),
     /// Look for mistakes in configuration and registries; exit code 1 if there are errors
     Check(Output),
     /// Show sources, the files they come from, whether search works, and shared sidecars that run
@@ -127,6 +129,18 @@ impl Search {
     pub fn query(&self) -> String {
         self.query.join(" ")
     }
+}
+
+#[derive(Debug, Args)]
+pub struct Eval {
+    /// Labelled queries: a line each, {"query": "…", "relevant": ["source/tool"]}; none relevant: nothing should be found
+    #[arg(long, value_name = "FILE")]
+    pub queries: PathBuf,
+    /// Fail if anything is worse than in this file, which an earlier `eval --json` wrote
+    #[arg(long, value_name = "BASELINE")]
+    pub compare: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 #[derive(Debug, Args)]
@@ -214,6 +228,7 @@ impl Command {
         match self {
             Self::Serve(_) | Self::Completions { .. } => false,
             Self::Search(args) | Self::Explain(args) => args.output.json,
+            Self::Eval(args) => args.output.json,
             Self::Assemble(args) => args.output.json,
             Self::Describe(args) => args.output.json,
             Self::Stop(args) => args.output.json,

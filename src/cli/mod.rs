@@ -10,6 +10,7 @@ mod client;
 mod completions;
 mod demo;
 mod describe;
+mod eval;
 mod explain;
 mod failure;
 mod flags;
@@ -79,6 +80,7 @@ fn run(common: &Common, command: Command) -> Result<Report, Failure> {
         Command::Assemble(args) => assemble::run(common, &args, terminal),
         Command::Describe(args) => describe::run(common, &args, terminal),
         Command::Explain(args) => explain::run(common, &args, terminal),
+        Command::Eval(args) => eval::run(common, &args, terminal),
         Command::Check(args) => check::run(common, &args, terminal),
         Command::Status(args) => status::run(common, &args, terminal),
         Command::Stop(args) => stop::run(common, &args, terminal),
