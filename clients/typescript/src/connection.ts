@@ -152,7 +152,9 @@ export class Connection {
       pending.resolve(result);
     } else {
       const code = typeof error.code === "number" ? error.code : ErrorCode.InternalError;
-      const message = `${pending.method}: ${String(error.message)}`;
+      const pointer = (error.data as { pointer?: unknown } | undefined)?.pointer;
+      const where = typeof pointer === "string" && pointer !== "" ? ` at ${pointer}` : "";
+      const message = `${pending.method}${where}: ${String(error.message)}`;
       const cancelled = code === ErrorCode.Cancelled;
       pending.reject(
         cancelled

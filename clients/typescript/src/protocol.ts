@@ -1,7 +1,6 @@
 // The types of the Toolscout protocol. Made from protocol/openrpc.json by `npm run generate`; do not edit.
 
 /** The version of the protocol that these types are of. */
-
 export const PROTOCOL_VERSION = "1.0";
 
 /** Codes of JSON-RPC errors. */

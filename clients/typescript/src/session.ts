@@ -47,7 +47,8 @@ export class Session {
     });
     void channel.ended.then((how) => {
       ended(how);
-      connection.fail(new SidecarError("ended", `the sidecar ${channel.peer} ${how}\nThe next call starts another.`));
+      const reason = `the sidecar ${channel.peer} ${how}\nThe next call starts another.`;
+      connection.fail(closing.aborted ? closing.reason : new SidecarError("ended", reason));
     });
     const late = setTimeout(() => connection.fail(silent(channel, connection, timeoutMs)), timeoutMs);
     const close = () => connection.fail(closing.reason);
