@@ -252,7 +252,7 @@ export class Toolscout implements AsyncDisposable {
       return dial(socket);
     }
     if (open !== undefined) {
-      return adopt(open);
+      return adopt(open, this.#closing.signal);
     }
     const args = [
       "serve",

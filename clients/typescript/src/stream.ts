@@ -18,13 +18,16 @@ export async function dial(path: string): Promise<Channel> {
   return new Stream(socket, path);
 }
 
-/** Takes the host's own stream. @throws SidecarError `missing` if the host has none to give. */
-export async function adopt(open: () => Duplex | Promise<Duplex>): Promise<Channel> {
-  try {
-    return new Stream(await open(), "the given stream");
-  } catch (error) {
-    throw new SidecarError("missing", `\`open\` gave no stream: ${messageOf(error)}`, { cause: error });
-  }
+/** Takes the host's own stream, unless that is not wanted any more. @throws SidecarError `missing` if there is none. */
+export function adopt(open: () => Duplex | Promise<Duplex>, closing: AbortSignal): Promise<Channel> {
+  return new Promise((resolve, reject) => {
+    closing.addEventListener("abort", () => reject(closing.reason), { once: true });
+    const opening = (async () => open())();
+    opening.then(
+      (stream) => (closing.aborted ? stream.destroy() : resolve(new Stream(stream, "the given stream"))),
+      (error) => reject(new SidecarError("missing", `\`open\` gave no stream: ${messageOf(error)}`, { cause: error })),
+    );
+  });
 }
 
 class Stream implements Channel {
