@@ -31,7 +31,7 @@ test("two peers share one sidecar, and each has its own tools", { timeout: 60_00
     await twoPeers(t, dir);
   } finally {
     // The shared process would stay for a minute. The folder is still there, and with it the way to it.
-    execFileSync(binary, ["stop"], { env: environmentIn(dir), stdio: "ignore" });
+    execFileSync(binary, ["stop", "--workspace", dir], { env: environmentIn(dir), stdio: "ignore" });
   }
 });
 
