@@ -30,6 +30,9 @@ export interface AgentOptions extends Omit<ToolscoutOptions, "invoke"> {
   scope?: Scope | undefined;
 }
 
+/** Stands for the hash of a source where a failed call leaves open what is registered: no content has it. */
+const UNKNOWN = "";
+
 /** A tool as `run` knows it, but for the arguments. */
 type OwnTool = Omit<InvokeParams, "arguments" | "callId">;
 
@@ -128,7 +131,7 @@ export class Agent implements AsyncDisposable {
       }
     } catch (error) {
       if (this.#sent.get(name) === hash) {
-        this.#sent.delete(name);
+        this.#sent.set(name, UNKNOWN);
       }
       throw error;
     }
@@ -136,7 +139,14 @@ export class Agent implements AsyncDisposable {
 
   async #unregister(name: string, options: CallOptions | undefined): Promise<void> {
     this.#sent.delete(name);
-    await this.client.unregister(name, options);
+    try {
+      await this.client.unregister(name, options);
+    } catch (error) {
+      if (!this.#sent.has(name)) {
+        this.#sent.set(name, UNKNOWN);
+      }
+      throw error;
+    }
   }
 
   async #find(name: string, options: CallOptions): Promise<OwnTool | undefined> {

@@ -1,6 +1,7 @@
 // The client: a sidecar that is there when it is needed, and a typed method for each that the protocol has.
 
 import { resolve } from "node:path";
+import { onAbort } from "./abort.js";
 import type { Channel } from "./channel.js";
 import { start } from "./child.js";
 import { CancelledError, messageOf, ResponseError, SidecarError } from "./errors.js";
@@ -185,10 +186,8 @@ export class Toolscout implements AsyncDisposable {
         cancelled();
         return;
       }
-      signal?.addEventListener("abort", cancelled, { once: true });
-      this.#current()
-        .then(resolve, reject)
-        .finally(() => signal?.removeEventListener("abort", cancelled));
+      const ignoreAbort = onAbort(signal, cancelled);
+      this.#current().then(resolve, reject).finally(ignoreAbort);
     });
   }
 
@@ -220,7 +219,7 @@ export class Toolscout implements AsyncDisposable {
         receiver: {
           request: (method, params, signal) => this.#answer(method, params, { signal }),
           notification: (method, params) => this.#tell(this.#listeners.get(method), params as never),
-          stray: (line) => this.#log(`${channel.peer} said what is no message: ${line}`),
+          stray: (line) => this.#log(`${channel.peer} said what is no message: ${line.slice(0, 200)}`),
         },
         params: this.#initialize(channel),
         timeoutMs: this.#options.startTimeoutMs ?? START_TIMEOUT_MS,

@@ -1,6 +1,7 @@
 // JSON-RPC 2.0 over one stream of bytes, a message a line. Knows ids, answers and cancellation, and no method.
 
 import type { Readable, Writable } from "node:stream";
+import { onAbort } from "./abort.js";
 import { CancelledError, messageOf, ResponseError } from "./errors.js";
 import { LineSplitter } from "./lines.js";
 import { ErrorCode } from "./protocol.js";
@@ -12,7 +13,7 @@ export interface Receiver {
   notification(method: string, params: unknown): void;
   /** Something came that is no message, or no answer to anything. */
   stray(line: string): void;
-  /** Whether an answer is waited for; told when it changes. */
+  /** Whether an answer is waited for, on either side; told whenever that may have changed. */
   busy(waiting: boolean): void;
 }
 
@@ -78,14 +79,11 @@ export class Connection {
       const id = this.#lastId;
       // What cannot be written as JSON throws here, and nothing waits for it yet.
       const text = encoded({ id, method, params });
-      const cancel = () => this.notify("$/cancelRequest", { id });
-      signal?.addEventListener("abort", cancel, { once: true });
+      const ignoreAbort = onAbort(signal, () => this.notify("$/cancelRequest", { id }));
       const settled = () => {
-        signal?.removeEventListener("abort", cancel);
+        ignoreAbort();
         this.#pending.delete(id);
-        if (this.#pending.size === 0) {
-          this.#receiver.busy(false);
-        }
+        this.#tellBusy();
       };
       this.#pending.set(id, {
         method,
@@ -99,9 +97,7 @@ export class Connection {
           reject(error);
         },
       });
-      if (this.#pending.size === 1) {
-        this.#receiver.busy(true);
-      }
+      this.#tellBusy();
       this.#output.write(text);
     });
   }
@@ -125,6 +121,10 @@ export class Connection {
     for (const running of this.#running.values()) {
       running.abort(reason);
     }
+  }
+
+  #tellBusy(): void {
+    this.#receiver.busy(this.#pending.size + this.#running.size > 0);
   }
 
   #line(line: string): void {
@@ -178,6 +178,7 @@ export class Connection {
   async #request(id: Id, method: string, params: unknown): Promise<void> {
     const running = new AbortController();
     this.#running.set(id, running);
+    this.#tellBusy();
     let answer: string;
     try {
       const result = await this.#receiver.request(method, params, running.signal);
@@ -189,6 +190,7 @@ export class Connection {
       answer = encoded({ id, error: { code, message: messageOf(thrown), data } });
     }
     this.#running.delete(id);
+    this.#tellBusy();
     if (this.#failure === undefined) {
       this.#output.write(answer);
     }

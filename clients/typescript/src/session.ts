@@ -1,5 +1,6 @@
 // One sidecar from its `initialize` to its end.
 
+import { onAbort } from "./abort.js";
 import { type Channel, CLOSE_TIMEOUT_MS } from "./channel.js";
 import { Connection, type Receiver } from "./connection.js";
 import { messageOf, ResponseError, SidecarError } from "./errors.js";
@@ -52,7 +53,7 @@ export class Session {
     });
     const late = setTimeout(() => connection.fail(silent(channel, connection, timeoutMs)), timeoutMs);
     const close = () => connection.fail(closing.reason);
-    closing.addEventListener("abort", close);
+    const ignoreAbort = onAbort(closing, close);
     if (closing.aborted) {
       close();
     }
@@ -65,7 +66,7 @@ export class Session {
       throw problem(error, how, channel, connection);
     } finally {
       clearTimeout(late);
-      closing.removeEventListener("abort", close);
+      ignoreAbort();
     }
   }
 

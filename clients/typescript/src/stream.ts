@@ -2,6 +2,7 @@
 
 import { connect, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { onAbort } from "./abort.js";
 import { type Channel, endedOrForced } from "./channel.js";
 import { messageOf, SidecarError } from "./errors.js";
 
@@ -21,9 +22,9 @@ export async function dial(path: string): Promise<Channel> {
 /** Takes the host's own stream, unless that is not wanted any more. @throws SidecarError `missing` if there is none. */
 export function adopt(open: () => Duplex | Promise<Duplex>, closing: AbortSignal): Promise<Channel> {
   return new Promise((resolve, reject) => {
-    closing.addEventListener("abort", () => reject(closing.reason), { once: true });
+    const ignoreAbort = onAbort(closing, () => reject(closing.reason));
     const opening = (async () => open())();
-    opening.then(
+    opening.finally(ignoreAbort).then(
       (stream) => (closing.aborted ? stream.destroy() : resolve(new Stream(stream, "the given stream"))),
       (error) => reject(new SidecarError("missing", `\`open\` gave no stream: ${messageOf(error)}`, { cause: error })),
     );

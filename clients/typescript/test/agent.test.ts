@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { Agent, type AgentOptions, type InvokeParams, type ModelToolCall } from "../src/index.js";
+import { Agent, type AgentOptions, type InvokeParams, type ModelToolCall, ResponseError } from "../src/index.js";
 import { folder, optionsIn } from "./sidecar.js";
 import { host, tracker, weather } from "./tools.js";
 
@@ -179,6 +179,15 @@ test("a tool that became the host's own since the turn began", async (t) => {
 test("a call of no known shape", async (t) => {
   const made = await agent(t);
   await assert.rejects(made.answer({ type: "custom", id: "1" } as never), /no known shape .*"custom"/);
+});
+
+test("a source whose registering failed is sent again", async (t) => {
+  const made = await agent(t);
+  const refused = { ...weather, source: { name: "weather", kind: "nothing" as never } };
+  await assert.rejects(made.toolsFor([refused]), ResponseError);
+  await assert.rejects(made.toolsFor([refused]), ResponseError);
+  assert.equal((await made.toolsFor([weather])).length, 3);
+  assert.deepEqual(await made.toolsFor([]), []);
 });
 
 test("the sidecar dies between two turns: the agent does not notice", async (t) => {

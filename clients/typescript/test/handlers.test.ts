@@ -202,6 +202,17 @@ test("a call that is aborted while the sidecar starts does not wait for it", asy
   await waiting;
 });
 
+test("many calls may share a signal", async (t) => {
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on("warning", warned);
+  t.after(() => process.off("warning", warned));
+  const made = await client(t);
+  const { signal } = new AbortController();
+  await Promise.all(Array.from({ length: 20 }, () => made.list({}, { signal })));
+  assert.deepEqual(warnings, []);
+});
+
 test("a tool that runs when its call is cancelled: the answer is what is known", async (t) => {
   const aborting = new AbortController();
   const told = new Inbox<string>();
