@@ -44,7 +44,7 @@ export async function start(program: Program): Promise<Channel> {
 /** The binary, and who named it. */
 function located(binary: string | undefined): [binary: string, origin: string] {
   const variable = process.env.TOOLSCOUT_BIN;
-  if (binary !== undefined) {
+  if (binary) {
     return [binary, "the option `binary`"];
   }
   return variable ? [variable, "TOOLSCOUT_BIN"] : ["toolscout", "PATH"];
@@ -71,6 +71,7 @@ class Child implements Channel {
   readonly ended: Promise<string>;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #lastLines: string[] = [];
+  #unreadable = "";
 
   constructor(
     child: ChildProcessByStdio<Writable, Readable, Readable>,
@@ -99,8 +100,11 @@ class Child implements Channel {
       });
       child.once("close", end);
     });
-    // A program that closes its output and stays is of no use to anybody.
-    child.stdout.once("end", () => void this.close());
+    child.stdout.on("error", (error) => {
+      this.#unreadable = `; its output could not be read: ${error.message}`;
+    });
+    // A program whose output has ended is of no use to anybody, even if it stays.
+    child.stdout.once("close", () => void this.close());
   }
 
   hold(held: boolean): void {
@@ -128,7 +132,8 @@ class Child implements Channel {
 
   #howItEnded(): string {
     const { exitCode, signalCode } = this.#child;
-    const how = signalCode === null ? `ended with code ${exitCode}` : `was ended by ${signalCode}`;
+    const end = signalCode === null ? `ended with code ${exitCode}` : `was ended by ${signalCode}`;
+    const how = end + this.#unreadable;
     const said = this.#lastLines.map((line) => `\n  ${line}`).join("");
     return said === "" ? how : `${how}; the last it said on standard error:${said}`;
   }

@@ -54,8 +54,8 @@ export class Connection {
       try {
         lines.push(chunk);
       } catch (error) {
-        input.destroy();
-        this.fail(new Error(`the sidecar's output cannot be read: ${messageOf(error)}`));
+        // Whoever owns the stream hears of it, ends the sidecar, and fails this connection with the reason.
+        input.destroy(error as Error);
       }
     });
     input.on("end", () => lines.end());

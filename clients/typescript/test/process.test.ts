@@ -7,11 +7,12 @@ import { createReadStream } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { SidecarError, type SidecarProblem, Toolscout, type ToolscoutOptions } from "../src/index.js";
 import { Inbox } from "./inbox.js";
-import { binary, client, environmentIn, folder, program } from "./sidecar.js";
+import { binary, client, environmentIn, folder, program, shellProgram } from "./sidecar.js";
 import { tracker, weather } from "./tools.js";
 
 /** A program that takes the protocol's `initialize` and leaves all else to `script`, which has `message` and `send`. */
@@ -21,6 +22,8 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   const message = JSON.parse(line);
   ${script}
 });`;
+
+const HOST = fileURLToPath(new URL("host.js", import.meta.url));
 
 const READY = `if (message.method === "initialize") {
   send({ id: message.id, result: { protocolVersion: "1.0", serverInfo: {}, capabilities: {}, diagnostics: [] } });
@@ -79,11 +82,11 @@ test("a program that ends at once, and says why", async (t) => {
 });
 
 test("a program that hangs at its start, and is killed", async (t) => {
-  const hanging = await program(t, "console.error(process.pid); process.stdin.resume(); setInterval(() => {}, 1000)");
+  const hanging = await shellProgram(t, "echo $$ >&2; exec sleep 1000");
   let pid = 0;
-  await fails(t, "start", /did not answer `initialize` within 500 ms.*startTimeoutMs/, {
+  await fails(t, "start", /did not answer `initialize` within 2000 ms.*startTimeoutMs/, {
     binary: hanging,
-    startTimeoutMs: 500,
+    startTimeoutMs: 2000,
     onStderr: (line) => {
       pid = Number(line);
     },
@@ -93,13 +96,12 @@ test("a program that hangs at its start, and is killed", async (t) => {
 });
 
 test("a program that says something else and hangs", async (t) => {
-  const other = await program(t, `console.log("Welcome!"); process.stdin.resume()`);
-  await fails(t, "protocol", /the first it said was: Welcome!/, { binary: other, startTimeoutMs: 500 });
+  const other = await shellProgram(t, "echo Welcome!; exec sleep 1000");
+  await fails(t, "protocol", /the first it said was: Welcome!/, { binary: other, startTimeoutMs: 2000 });
 });
 
 test("a line on standard output before the protocol harms nothing", async (t) => {
-  const path = join(await folder(t), "wrapped");
-  await writeFile(path, `#!/bin/sh\necho starting the sidecar\nexec '${binary}' "$@"\n`, { mode: 0o755 });
+  const path = await shellProgram(t, `echo starting the sidecar\nexec '${binary}' "$@"`);
   const logged: string[] = [];
   const made = await client(t, { binary: path, onLog: (text) => logged.push(text) });
   assert.ok((await made.status()).probe.ok);
@@ -231,6 +233,25 @@ test("a program that closes its output and stays is ended", async (t) => {
   await assert.rejects(made.status(), { problem: "ended" });
 });
 
+test("a line that never ends ends the sidecar, and the next call starts another", async (t) => {
+  const endless = await program(
+    t,
+    sidecarLike(`${READY} else if (message.method === "status") {
+      const piece = Buffer.alloc(1 << 24, "x");
+      for (let count = 0; count < 17; count += 1) process.stdout.write(piece);
+    } else {
+      send({ id: message.id, result: {} });
+    }`),
+  );
+  const made = await client(t, { binary: endless });
+  await assert.rejects(made.status(), (error: SidecarError) => {
+    assert.equal(error.problem, "ended");
+    assert.match(error.message, /could not be read: a line is longer than 268435456 bytes/);
+    return true;
+  });
+  assert.deepEqual(await made.list(), {});
+});
+
 test("a host that is done exits by itself, and its sidecar with it", { timeout: 30_000 }, async (t) => {
   const { host, ended } = await startHost(t, "done");
   const [code] = await once(host, "exit");
@@ -244,6 +265,22 @@ test("a host that is killed leaves nothing running", { timeout: 30_000 }, async 
   await ended;
 });
 
+test("a host that is asked lives to answer", { timeout: 30_000 }, async (t) => {
+  const asking = await program(
+    t,
+    sidecarLike(`${READY} else if (message.method === "status") {
+      send({ id: "toolscout:1", method: "host/approve", params: { name: "workspace", arguments: {} } });
+      send({ id: message.id, result: {} });
+    }`),
+  );
+  const host = spawn(process.execPath, [HOST], {
+    env: { ...environmentIn(await folder(t)), TOOLSCOUT_BIN: asking },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => host.kill("SIGKILL"));
+  assert.equal(await text(host.stdout), "served\nanswered\n");
+});
+
 /** Starts test/host.ts; resolves when its sidecar has answered. `ended` resolves when that sidecar is gone. */
 async function startHost(t: TestContext, mode: string): Promise<{ host: ChildProcess; ended: Promise<unknown> }> {
   const dir = await folder(t);
@@ -253,7 +290,7 @@ async function startHost(t: TestContext, mode: string): Promise<{ host: ChildPro
   execFileSync("mkfifo", [pipe]);
   await writeFile(wrapped, `#!/bin/sh\nexec 9>'${pipe}'\nexec '${binary}' "$@"\n`, { mode: 0o755 });
   const ended = once(createReadStream(pipe).resume(), "end");
-  const host = spawn(process.execPath, [fileURLToPath(new URL("host.js", import.meta.url)), mode], {
+  const host = spawn(process.execPath, [HOST, mode], {
     env: { ...environmentIn(dir), TOOLSCOUT_BIN: wrapped },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -47,9 +47,18 @@ export async function write(path: string, content: string): Promise<void> {
 }
 
 /** Writes a program that stands in for a sidecar that is none; `script` is JavaScript. */
-export async function program(t: TestContext, script: string): Promise<string> {
+export function program(t: TestContext, script: string): Promise<string> {
+  return executable(t, `#!${process.execPath}\n${script}`);
+}
+
+/** As `program`, for a shell: for what must have spoken before a short time is over. */
+export function shellProgram(t: TestContext, script: string): Promise<string> {
+  return executable(t, `#!/bin/sh\n${script}\n`);
+}
+
+async function executable(t: TestContext, content: string): Promise<string> {
   const path = join(await folder(t), "program");
-  await writeFile(path, `#!${process.execPath}\n${script}`, { mode: 0o755 });
+  await writeFile(path, content, { mode: 0o755 });
   return path;
 }
 
