@@ -90,7 +90,13 @@ class Child implements Channel {
       this.#lastLines.splice(0, this.#lastLines.length - LAST_LINES);
       stderr(line);
     });
-    child.stderr.on("data", (chunk: Buffer) => lines.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => {
+      try {
+        lines.push(chunk);
+      } catch {
+        // Of a line that is too long to be kept, nothing is lost that anybody would read.
+      }
+    });
     child.stderr.on("end", () => lines.end());
     this.ended = new Promise((resolve) => {
       const end = () => resolve(this.#howItEnded());

@@ -229,7 +229,7 @@ export class Toolscout implements AsyncDisposable {
           forget();
         },
       });
-      for (const found of session.initialized.diagnostics) {
+      for (const found of session.initialized.diagnostics ?? []) {
         this.#tell(this.#options.onDiagnostics, found);
       }
       for (const source of this.#registered.all()) {

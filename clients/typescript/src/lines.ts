@@ -16,7 +16,7 @@ export class LineSplitter {
     this.#onLine = onLine;
   }
 
-  /** @throws RangeError for a line over `MAX_LINE_BYTES`. */
+  /** @throws RangeError for a line over `MAX_LINE_BYTES`; what came of it is dropped. */
   push(chunk: Buffer): void {
     let rest = chunk;
     for (let end = rest.indexOf(LINE_FEED); end !== -1; end = rest.indexOf(LINE_FEED)) {
@@ -40,6 +40,8 @@ export class LineSplitter {
   #keep(piece: Buffer): void {
     this.#bytes += piece.length;
     if (this.#bytes > MAX_LINE_BYTES) {
+      this.#pieces = [];
+      this.#bytes = 0;
       throw new RangeError(`a line is longer than ${MAX_LINE_BYTES} bytes`);
     }
     if (piece.length > 0) {

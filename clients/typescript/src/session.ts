@@ -51,7 +51,11 @@ export class Session {
       const reason = `the sidecar ${channel.peer} ${how}\nThe next call starts another.`;
       connection.fail(closing.aborted ? closing.reason : new SidecarError("ended", reason));
     });
-    const late = setTimeout(() => connection.fail(silent(channel, connection, timeoutMs)), timeoutMs);
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      connection.fail(new Error("late"));
+    }, timeoutMs);
     const close = () => connection.fail(closing.reason);
     const ignoreAbort = onAbort(closing, close);
     if (closing.aborted) {
@@ -63,9 +67,9 @@ export class Session {
     } catch (error) {
       channel.kill();
       const how = await channel.ended;
-      throw problem(error, how, channel, connection);
+      throw late ? silent(how, channel, connection, timeoutMs) : problem(error, how, channel, connection);
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
       ignoreAbort();
     }
   }
@@ -138,10 +142,10 @@ function otherVersion(channel: Channel, versions: string[]): SidecarError {
   return new SidecarError("version", `${text} Install a Toolscout and a toolscout-client that have one in common.`);
 }
 
-function silent(channel: Channel, connection: Connection, timeoutMs: number): SidecarError {
+function silent(how: string, channel: Channel, connection: Connection, timeoutMs: number): SidecarError {
   if (connection.firstLine !== undefined) {
     return foreign(channel, connection);
   }
-  const text = `${channel.peer} did not answer \`initialize\` within ${timeoutMs} ms.`;
-  return new SidecarError("start", `${text} Is it Toolscout? If it only needs longer, raise \`startTimeoutMs\`.`);
+  const text = `${channel.peer} did not answer \`initialize\` within ${timeoutMs} ms, and ${how}`;
+  return new SidecarError("start", `${text}\nIs it Toolscout? If it only needs longer, raise \`startTimeoutMs\`.`);
 }

@@ -33,10 +33,13 @@ test("a character in two chunks", () => {
 });
 
 test("a line without an end is refused before it fills the memory", () => {
-  const splitter = new LineSplitter(() => {});
+  const lines: string[] = [];
+  const splitter = new LineSplitter((line) => lines.push(line));
   const chunk = Buffer.alloc(MAX_LINE_BYTES / 4);
   for (let count = 0; count < 4; count += 1) {
     splitter.push(chunk);
   }
   assert.throws(() => splitter.push(Buffer.of(0)), RangeError);
+  splitter.push(Buffer.from("next\n"));
+  assert.deepEqual(lines, ["next"]);
 });

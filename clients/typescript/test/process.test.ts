@@ -84,13 +84,18 @@ test("a program that ends at once, and says why", async (t) => {
 test("a program that hangs at its start, and is killed", async (t) => {
   const hanging = await shellProgram(t, "echo $$ >&2; exec sleep 1000");
   let pid = 0;
-  await fails(t, "start", /did not answer `initialize` within 2000 ms.*startTimeoutMs/, {
-    binary: hanging,
-    startTimeoutMs: 2000,
-    onStderr: (line) => {
-      pid = Number(line);
+  await fails(
+    t,
+    "start",
+    /did not answer `initialize` within 2000 ms, and was ended by SIGKILL; the last it said on standard error:\n {2}\d+\n.*startTimeoutMs/,
+    {
+      binary: hanging,
+      startTimeoutMs: 2000,
+      onStderr: (line) => {
+        pid = Number(line);
+      },
     },
-  });
+  );
   assert.ok(pid > 0);
   assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
 });
