@@ -99,12 +99,14 @@ class Child implements Channel {
     });
     child.stderr.on("end", () => lines.end());
     this.ended = new Promise((resolve) => {
-      const end = () => resolve(this.#howItEnded());
       child.once("exit", () => {
-        const timer = setTimeout(end, DRAIN_MS);
+        const timer = setTimeout(() => {
+          child.stdout.destroy();
+          child.stderr.destroy();
+        }, DRAIN_MS);
         child.once("close", () => clearTimeout(timer));
       });
-      child.once("close", end);
+      child.once("close", () => resolve(this.#howItEnded()));
     });
     child.stdout.on("error", (error) => {
       this.#unreadable = `; its output could not be read: ${error.message}`;

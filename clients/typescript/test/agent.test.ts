@@ -176,6 +176,14 @@ test("a tool that became the host's own since the turn began", async (t) => {
   });
 });
 
+test("a tool of the host's own that is deferred in the next turn", async (t) => {
+  const made = await agent(t);
+  await made.toolsFor([{ ...weather, source: { name: "weather", kind: "core" } }]);
+  assert.equal((await made.call({ name: "forecast", arguments: {} })).isError, false, "the host's affair");
+  await made.toolsFor([weather]);
+  assert.equal((await made.call({ name: "forecast", arguments: {} })).isError, true, "checked by the sidecar");
+});
+
 test("a call of no known shape", async (t) => {
   const made = await agent(t);
   await assert.rejects(made.answer({ type: "custom", id: "1" } as never), /no known shape .*"custom"/);

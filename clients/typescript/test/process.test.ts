@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -78,6 +78,12 @@ test("a program that ends at once, and says why", async (t) => {
   const dying = await program(t, `console.error("the disk is full"); process.exit(3)`);
   await fails(t, "start", /ended with code 3; the last it said on standard error:\n {2}the disk is full/, {
     binary: dying,
+  });
+});
+
+test("a program that says something else and ends, without a line break", async (t) => {
+  await fails(t, "start", /ended with code 1\nThe first it said on standard output was: no such option/, {
+    binary: await shellProgram(t, "printf 'no such option'; exit 1"),
   });
 });
 
@@ -255,6 +261,15 @@ test("a line that never ends ends the sidecar, and the next call starts another"
     return true;
   });
   assert.deepEqual(await made.list(), {});
+});
+
+test("an output that another process holds open is not waited for", { timeout: 30_000 }, async (t) => {
+  const pipe = join(await folder(t), "blocked");
+  execFileSync("mkfifo", [pipe]);
+  // The subshell has the output, and stays for as long as somebody could write to the pipe.
+  const writer = await open(pipe, "r+");
+  t.after(() => writer.close());
+  await fails(t, "start", /ended with code 3/, { binary: await shellProgram(t, `(read line < '${pipe}') & exit 3`) });
 });
 
 test("a host that is done exits by itself, and its sidecar with it", { timeout: 30_000 }, async (t) => {
