@@ -1,6 +1,7 @@
 // What a test needs to talk to the real sidecar: where it is, and a place where it meets no configuration but the test's.
 
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { TestContext } from "node:test";
@@ -40,10 +41,12 @@ export async function folder(t: TestContext): Promise<string> {
   return path;
 }
 
-/** Writes a file, and the folders it needs. */
+/** Writes a file, and the folders it needs; at once, for a file that is empty for a moment is another event. */
 export async function write(path: string, content: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, content);
+  const written = join(tmpdir(), `toolscout-${randomUUID()}`);
+  await writeFile(written, content);
+  await rename(written, path);
 }
 
 /** Writes a program that stands in for a sidecar that is none; `script` is JavaScript. */
