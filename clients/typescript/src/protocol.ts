@@ -494,6 +494,18 @@ export interface ListedTool {
  */
 export type ListingForm = "full" | "names" | "mixed" | "groups" | "none";
 
+/** How near a tool comes to a query that it does not match; it is offered from a sum of 0.95 on. */
+export interface Nearness {
+  /** Share of the query's weight that it holds. */
+  weight: number;
+  /** Share of the highest score possible. */
+  score: number;
+  /** Share of its name that the query says. */
+  name: number;
+  /** `weight + 2 score + 0.3 name`; 0 with fewer than two words held. */
+  sum: number;
+}
+
 /** Parameters of `bridge/plan`. */
 export interface PlanParams {
   /** The model's batch, in order. */
@@ -639,6 +651,8 @@ export interface Scored {
   reason: string;
   /** Parts of the score, for the terms it holds. */
   parts: ScorePart[];
+  /** Of a near miss: how near it comes. */
+  nearness?: Nearness | undefined;
 }
 
 /** What the sidecar can do. */
