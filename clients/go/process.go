@@ -17,10 +17,13 @@ import (
 // two seconds. The sidecar itself gives open requests one.
 const endGrace = 1500 * time.Millisecond
 
+// drainGrace is how long what a child left in its pipes is waited for; a grandchild may hold them open.
+const drainGrace = time.Second
+
 // process is a running child; it reads as its standard output and writes to its standard input.
 type process struct {
 	stdin   io.WriteCloser
-	stdout  *io.PipeReader
+	stdout  *os.File
 	stderr  *lineTail
 	command *exec.Cmd
 	exited  chan struct{}
@@ -43,17 +46,21 @@ func startProcess(o *Options) (*process, error) {
 
 // spawn starts a command and follows it to its end.
 func spawn(command *exec.Cmd, stderr func(line string)) (*process, error) {
-	stdout, writer := io.Pipe()
+	stdout, writer, err := os.Pipe()
+	if err != nil {
+		return nil, &StartError{Reason: fmt.Sprintf("no pipe for %s: %v", command.Path, err), Err: err}
+	}
+	defer writer.Close() // The child has its own.
 	p := &process{stdout: stdout, stderr: &lineTail{each: stderr}, command: command, exited: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr = writer, p.stderr
-	// What is left in the pipes is read, but not waited for any longer if a grandchild holds them open.
-	p.command.WaitDelay = time.Second
+	p.command.WaitDelay = drainGrace
 	ownGroup(p.command)
-	var err error
 	if p.stdin, err = p.command.StdinPipe(); err != nil {
+		stdout.Close()
 		return nil, &StartError{Reason: fmt.Sprintf("no pipe for %s: %v", command.Path, err), Err: err}
 	}
 	if err := p.command.Start(); err != nil {
+		stdout.Close()
 		return nil, &StartError{
 			Reason: fmt.Sprintf("%s cannot be started: %v; Options.Binary or TOOLSCOUT_BIN must name the toolscout program", command.Path, err),
 			Err:    err,
@@ -62,8 +69,8 @@ func spawn(command *exec.Cmd, stderr func(line string)) (*process, error) {
 	go func() {
 		_ = p.command.Wait() // How it ended is in ProcessState.
 		p.stderr.flush()
-		writer.Close()
 		close(p.exited)
+		time.AfterFunc(drainGrace, func() { stdout.Close() })
 	}()
 	return p, nil
 }
@@ -104,7 +111,6 @@ func (p *process) finish() string {
 		}
 		// Of the group too, if the program was a script whose children outlive it.
 		killGroup(p.command)
-		p.stdout.Close() // All that came before the end has been read.
 		<-p.exited
 	})
 	reason := fmt.Sprintf("the sidecar (%s) ended: %s", p.command.Path, p.command.ProcessState)
