@@ -5,7 +5,6 @@ package toolscout
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -23,20 +22,23 @@ func (c *Client) Unregister(ctx context.Context, source string) (UnregisterResul
 	return changing(ctx, c, MethodRegistryUnregister, UnregisterParams{Source: source}, func(r registrations) registrations { return r.without(source) })
 }
 
-// changing makes a call that changes what is registered. The change is remembered before the call, so that a sidecar that
-// starts meanwhile has it, and forgotten if the call fails otherwise than with the connection.
+// changing makes a call that changes what is registered. The change is remembered before it is sent, so that
+// the next sidecar has it whenever this one dies, and forgotten if the call fails otherwise than with the connection.
 func changing[P, R any](ctx context.Context, c *Client, method Method[P, R], params P, change func(registrations) registrations) (R, error) {
+	var none R
 	select {
 	case c.registering <- struct{}{}:
 		defer func() { <-c.registering }()
 	case <-ctx.Done():
-		var none R
 		return none, ctx.Err()
 	}
+	s, err := c.session(ctx)
+	if err != nil {
+		return none, err
+	}
 	before := c.remember(change)
-	result, err := Call(ctx, c, method, params)
-	var lost *ConnectionError
-	if err != nil && !errors.As(err, &lost) {
+	result, err := callOn(ctx, c, s, method, params)
+	if err != nil && !isLost(err) {
 		c.remember(func(registrations) registrations { return before })
 	}
 	return result, err

@@ -62,28 +62,28 @@ func (c *Client) Close() {
 
 // Call sends a request by its method constant; the methods of [Client] are made of it.
 func Call[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
-	var result R
-	raw, err := c.call(ctx, string(method), params)
+	s, err := c.session(ctx)
 	if err != nil {
+		var none R
+		return none, err
+	}
+	return callOn(ctx, c, s, method, params)
+}
+
+// callOn makes a call of one session.
+func callOn[P, R any](ctx context.Context, c *Client, s *session, method Method[P, R], params P) (R, error) {
+	var result R
+	raw, err := s.call(ctx, string(method), params)
+	if err != nil {
+		if isLost(err) && c.isClosed() {
+			err = ErrClosed
+		}
 		return result, err
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return result, fmt.Errorf("toolscout: the result of %s is not as the protocol has it: %w", method, err)
 	}
 	return result, nil
-}
-
-func (c *Client) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	s, err := c.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := s.call(ctx, method, params)
-	var lost *ConnectionError
-	if errors.As(err, &lost) && c.isClosed() {
-		return nil, ErrClosed
-	}
-	return raw, err
 }
 
 func (c *Client) isClosed() bool {

@@ -69,3 +69,8 @@ type ConnectionError struct {
 }
 
 func (e *ConnectionError) Error() string { return "toolscout: " + e.Reason }
+
+func isLost(err error) bool {
+	var lost *ConnectionError
+	return errors.As(err, &lost)
+}
