@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 )
@@ -26,7 +27,7 @@ func main() {
 }
 
 // play runs the agent in a folder of its own, which is removed afterwards.
-func play(ctx context.Context, path string, out *os.File) error {
+func play(ctx context.Context, path string, out io.Writer) error {
 	scenario, err := readScenario(path)
 	if err != nil {
 		return err
