@@ -142,6 +142,20 @@ func TestOptionsReachTheSidecar(t *testing.T) {
 	}
 }
 
+func TestTheProgressOfAStartIsTold(t *testing.T) {
+	o := options(t)
+	kinds := make(chan ProgressKind, 2)
+	o.Handlers.Progress = func(p ProgressParams) {
+		if string(p.Token) == string(StartToken) {
+			kinds <- p.Value.Kind
+		}
+	}
+	must(client(t, o).Status(within(t)))
+	if begin, end := <-kinds, <-kinds; begin != ProgressKindBegin || end != ProgressKindEnd {
+		t.Error(begin, end)
+	}
+}
+
 func TestToolsOfTheHostAreRunThroughInvoke(t *testing.T) {
 	ctx := within(t)
 	o := options(t)

@@ -20,7 +20,8 @@ type conn struct {
 	stream   transport
 	handle   func(ctx context.Context, method string, params json.RawMessage) (any, error)
 	notified func(method string, params json.RawMessage)
-	stray    func(line []byte)
+	// stray gets lines that are no use, and why.
+	stray func(why string, line []byte)
 
 	outgoing chan []byte
 	ended    chan struct{}
@@ -75,7 +76,7 @@ func (c *conn) read() error {
 		m, err := parseMessage(line)
 		switch {
 		case err != nil:
-			c.stray(line)
+			c.stray("no message of the protocol", line)
 		case m.Method == "":
 			c.answered(m, line)
 		case m.ID != nil:
@@ -101,7 +102,7 @@ func (c *conn) answered(m *message, line []byte) {
 	delete(c.pending, string(m.ID))
 	c.mu.Unlock()
 	if !ok {
-		c.stray(line) // Its call may have given up.
+		c.stray("an answer that no call waits for", line)
 		return
 	}
 	waiting <- m // Has room for one.

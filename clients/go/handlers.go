@@ -11,7 +11,8 @@ import (
 
 // Handlers are what the sidecar can ask and tell; those that are nil it does not ask. A context is cancelled when the
 // sidecar takes its request back, or is gone. An error, or a panic, is answered as an error with its message.
-// Requests run beside each other. What is told comes one after the other, in order. Handlers may use the client.
+// Requests run beside each other. What is told comes one after the other, in order, and may come after an answer that the
+// sidecar sent later. Handlers may use the client.
 type Handlers struct {
 	// Invoke runs a tool of the host. Without it, BridgeCall answers with Dispatch, for the caller to run.
 	Invoke func(context.Context, InvokeParams) (InvokeResult, error)
@@ -23,7 +24,7 @@ type Handlers struct {
 	CatalogChanged func(DidChangeParams)
 	// Diagnostics hears what is wrong with one file, in place of what was said of it before.
 	Diagnostics func(FileDiagnostics)
-	// Progress hears where a request with a ProgressToken stands.
+	// Progress hears where a request with a ProgressToken stands; that of a start is StartToken.
 	Progress func(ProgressParams)
 }
 

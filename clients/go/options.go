@@ -51,10 +51,13 @@ type Options struct {
 	Handlers Handlers
 	// Stderr gets each line that the sidecar writes to standard error; it must not wait for the client.
 	Stderr func(line string)
-	// Log gets what the client notices and goes on after, such as a line on standard output that is no message; it must
-	// not wait for the client.
+	// Log gets what the client notices and goes on after, such as a line on standard output that is no message. It may be
+	// called by several goroutines at once, and must not wait for the client.
 	Log func(line string)
 }
+
+// StartToken is the token of the progress of a start, which is told if Handlers.Progress is there.
+var StartToken = ProgressToken(`"initialize"`)
 
 func (o *Options) startTimeout() time.Duration {
 	if o.StartTimeout > 0 {
@@ -103,6 +106,9 @@ func (o *Options) initialize() (InitializeParams, error) {
 	}
 	if params.ClientInfo == nil {
 		params.ClientInfo = &ClientInfo{Name: "toolscout-go"}
+	}
+	if params.Capabilities.Progress {
+		params.ProgressToken = StartToken
 	}
 	if o.Workspace != "" {
 		params.Workspace = absolute(o.Workspace)

@@ -91,14 +91,14 @@ func (s *session) notified(method string, params json.RawMessage) {
 	})
 }
 
-func (s *session) stray(line []byte) {
+func (s *session) stray(why string, line []byte) {
 	shown := string(line[:min(len(line), maxShown)])
 	s.mu.Lock()
 	if s.firstLine == "" {
 		s.firstLine = shown
 	}
 	s.mu.Unlock()
-	s.options.log("a line of the sidecar that is no message of the protocol: " + shown)
+	s.options.log(fmt.Sprintf("the sidecar wrote %s: %s", why, shown))
 }
 
 // explain says what a failed initialize means, and what to do.
