@@ -129,6 +129,10 @@ func TestToolsAreRunWithWhatIsKnownOfThem(t *testing.T) {
 			t.Errorf("%s: %s", call, text)
 		}
 	}
+	// What is known to be visible does not go through the sidecar; of the others, one was a call, and one the host's own.
+	if count := must(a.Client.Status(within(t))).Counters[string(MethodBridgeCall)]; count != 2 {
+		t.Error(count, "calls of the bridge")
+	}
 }
 
 func TestWhatGoesWrongIsAnAnswerForTheModel(t *testing.T) {

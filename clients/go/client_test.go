@@ -239,7 +239,9 @@ func TestTheSidecarIsKilledWhileARequestIsOpen(t *testing.T) {
 
 func TestOnlyWhatIsRegisteredIsRegisteredAgain(t *testing.T) {
 	ctx := within(t)
-	c := client(t, options(t))
+	o := options(t)
+	o.Log = func(line string) { t.Error(line) }
+	c := client(t, o)
 	must(c.Register(ctx, RegisterParams{Source: SourceParams{Name: "gone", Kind: SourceKindMCP}}))
 	must(c.Register(ctx, weather))
 	must(c.Unregister(ctx, "gone"))
@@ -291,10 +293,43 @@ func TestClosingBeforeTheFirstCallStartsNothing(t *testing.T) {
 	}
 }
 
-func TestAProgramThatStopsListeningIsKilled(t *testing.T) {
-	const answer = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1.0","serverInfo":{"name":"deaf","version":"1"},"capabilities":{"formats":[],"progress":false},"diagnostics":[]}}`
-	o := Options{Binary: script(t, "read -r line; echo '"+answer+"'; sleep 600")}
+// initialized is what a script does to be taken for a sidecar.
+const initialized = `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1.0","serverInfo":{"name":"script","version":"1"},"capabilities":{"formats":[],"progress":false},"diagnostics":[]}}'; `
+
+func TestAScriptsChildrenEndWithIt(t *testing.T) {
+	o := Options{Binary: script(t, initialized+"sleep 600 & sleep 600")}
+	gone := watched(t, &o)
 	c := client(t, o)
+	must(c.session(within(t)))
+	c.Close()
+	<-gone
+}
+
+func TestAProgramThatClosesItsInputIsEnded(t *testing.T) {
+	closed := make(chan struct{})
+	c := client(t, Options{
+		Binary: script(t, initialized+"exec 0<&-; echo closed >&2; sleep 600"),
+		Stderr: func(string) { close(closed) },
+	})
+	must(c.session(within(t)))
+	<-closed
+	if _, err := c.Status(within(t)); !isLost(err) {
+		t.Error(err)
+	}
+}
+
+func TestClosingFailsWhatIsOpen(t *testing.T) {
+	c := client(t, Options{Binary: script(t, initialized+"sleep 600")})
+	must(c.session(within(t)))
+	failed := begin(within(t), c)
+	c.Close()
+	if err := <-failed; !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestAProgramThatStopsListeningIsKilled(t *testing.T) {
+	c := client(t, Options{Binary: script(t, initialized+"sleep 600")})
 	big := RegisterParams{Source: SourceParams{Name: "big", Kind: SourceKindMCP}, Tools: []json.RawMessage{raw(`"` + strings.Repeat("x", 1<<20) + `"`)}}
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()

@@ -306,7 +306,12 @@ func (p *player) write(files map[string]string) error {
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(target, []byte(content), 0o644); err != nil {
+		// Put there at once: a file that is empty for a moment is a message more.
+		whole := filepath.Join(p.dir, "whole")
+		if err := os.WriteFile(whole, []byte(content), 0o644); err != nil {
+			return err
+		}
+		if err := os.Rename(whole, target); err != nil {
 			return err
 		}
 	}

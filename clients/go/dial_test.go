@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -66,6 +68,23 @@ func begin(ctx context.Context, c *Client) <-chan error {
 		outcome <- err
 	}()
 	return outcome
+}
+
+func TestInitializeSaysWhoAsksAndWhatItTakes(t *testing.T) {
+	o := Options{
+		Workspace: "some/where", Trust: true, Environment: map[string]string{"A": "b"}, Core: []string{"mine"},
+		Handlers: Handlers{Invoke: func(context.Context, InvokeParams) (InvokeResult, error) { return InvokeResult{}, nil }},
+	}
+	params := must(o.initialize())
+	if *params.ProcessID != uint32(os.Getpid()) || params.Cwd != must(os.Getwd()) || params.Workspace != filepath.Join(params.Cwd, "some/where") {
+		t.Errorf("%+v", params)
+	}
+	if !params.Trusted || params.Environment["A"] != "b" || string(params.Core) != `["mine"]` || params.ProtocolVersion != ProtocolVersion {
+		t.Errorf("%+v", params)
+	}
+	if *params.Capabilities != (HostCapabilities{Invoke: true}) || params.ProgressToken != nil {
+		t.Errorf("%+v", params.Capabilities)
+	}
 }
 
 func TestUnknownRequestsAreRefusedAndUnknownNotificationsLeft(t *testing.T) {
