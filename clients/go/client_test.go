@@ -318,16 +318,6 @@ func TestAProgramThatClosesItsInputIsEnded(t *testing.T) {
 	}
 }
 
-func TestClosingFailsWhatIsOpen(t *testing.T) {
-	c := client(t, Options{Binary: script(t, initialized+"sleep 600")})
-	must(c.session(within(t)))
-	failed := begin(within(t), c)
-	c.Close()
-	if err := <-failed; !errors.Is(err, ErrClosed) {
-		t.Error(err)
-	}
-}
-
 func TestAProgramThatStopsListeningIsKilled(t *testing.T) {
 	c := client(t, Options{Binary: script(t, initialized+"sleep 600")})
 	big := RegisterParams{Source: SourceParams{Name: "big", Kind: SourceKindMCP}, Tools: []json.RawMessage{raw(`"` + strings.Repeat("x", 1<<20) + `"`)}}

@@ -203,6 +203,18 @@ func TestTheConnectionEndsWhileARequestIsOpen(t *testing.T) {
 	p.conn.Close()
 }
 
+func TestClosingFailsWhatIsOpen(t *testing.T) {
+	c, connected := playedClient(t, Options{})
+	outcome := begin(within(t), c)
+	p := <-connected
+	p.expect(string(MethodStatus))
+	c.Close()
+	if err := <-outcome; !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	p.conn.Close()
+}
+
 func TestWhatIsToldComesInOrder(t *testing.T) {
 	revisions := make(chan uint64, 100)
 	tokens := make(chan string, 1)
