@@ -1,5 +1,7 @@
 // The client with the real sidecar: calls, and its life.
 
+//go:build unix
+
 package toolscout
 
 import (
@@ -16,15 +18,6 @@ import (
 	"testing"
 	"time"
 )
-
-// weather is a source whose one tool is deferred.
-var weather = RegisterParams{
-	Source: SourceParams{Name: "weather", Kind: SourceKindMCP},
-	Tools: []json.RawMessage{raw(`{"name": "forecast", "description": "Weather forecast for a city.",
-		"inputSchema": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}}`)},
-}
-
-const forecast = "mcp__weather__forecast"
 
 func TestEveryCall(t *testing.T) {
 	ctx := within(t)

@@ -31,6 +31,15 @@ func options(t *testing.T) Options {
 	return Options{Binary: binary(t), Workspace: t.TempDir(), Env: []string{"XDG_CONFIG_HOME=" + t.TempDir()}}
 }
 
+// weather is a source whose one tool is deferred.
+var weather = RegisterParams{
+	Source: SourceParams{Name: "weather", Kind: SourceKindMCP},
+	Tools: []json.RawMessage{raw(`{"name": "forecast", "description": "Weather forecast for a city.",
+		"inputSchema": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}}`)},
+}
+
+const forecast = "mcp__weather__forecast"
+
 // client makes one that is closed with the test.
 func client(t *testing.T, o Options) *Client {
 	t.Helper()

@@ -1,5 +1,7 @@
 // Programs that are no sidecar, or one that cannot be talked to: each gives an error that says what to do.
 
+//go:build unix
+
 package toolscout
 
 import (
