@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -136,6 +137,9 @@ func (a *Agent) register(ctx context.Context, sources []Source) error {
 // Responses, or {name, arguments} of MCP. The call is any value that marshals so. What went wrong with the call or in the
 // tool is an answer for the model; an error is the host's to mend.
 func (a *Agent) Answer(ctx context.Context, call any) (json.RawMessage, error) {
+	if a.options.Run == nil {
+		return nil, errors.New("toolscout: AgentOptions.Run is nil; set it, since an agent runs the host's tools with it")
+	}
 	parsed, err := parseToolCall(call)
 	if err != nil {
 		return nil, err

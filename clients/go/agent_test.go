@@ -30,7 +30,7 @@ var (
 	coreSource    = Source{Source: SourceParams{Name: "own", Kind: SourceKindCore}, Tools: []map[string]any{{"name": "ask", "inputSchema": map[string]any{}}}}
 )
 
-// registrations is how often the sidecar was given a source.
+// registered is how often the sidecar was given a source.
 func registered(t *testing.T, a *Agent) uint64 {
 	t.Helper()
 	return must(a.Client.Status(within(t))).Counters[string(MethodRegistryRegister)]
@@ -158,6 +158,14 @@ func TestWhatGoesWrongIsAnAnswerForTheModel(t *testing.T) {
 		if text, isError := answered(t, a, call); !isError || !strings.Contains(text, "arguments") || ran {
 			t.Errorf("%s: %s", call, text)
 		}
+	}
+}
+
+func TestAnAgentThatCanRunNothingSaysSo(t *testing.T) {
+	a := NewAgent(AgentOptions{Options: options(t)})
+	t.Cleanup(a.Close)
+	if _, err := a.Answer(within(t), raw(`{"name":"ask"}`)); err == nil || !strings.Contains(err.Error(), "AgentOptions.Run") {
+		t.Error(err)
 	}
 }
 

@@ -230,6 +230,21 @@ func TestTheSidecarIsKilledWhileARequestIsOpen(t *testing.T) {
 	}
 }
 
+func TestASidecarThatDiesThreeTimesAMinuteIsNotStartedAgain(t *testing.T) {
+	ctx := within(t)
+	c := client(t, options(t))
+	for range maxStarts {
+		if err := syscall.Kill(int(must(c.Status(ctx)).PID), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		<-c.current.session.done
+	}
+	_, err := c.Status(ctx)
+	if err == nil || !strings.Contains(err.Error(), "3 times within a minute") || !strings.Contains(err.Error(), "signal: killed") {
+		t.Error(err)
+	}
+}
+
 func TestOnlyWhatIsRegisteredIsRegisteredAgain(t *testing.T) {
 	ctx := within(t)
 	o := options(t)
