@@ -11,6 +11,8 @@ pub mod call;
 pub mod catalog;
 pub mod cli;
 pub mod diagnostic;
+pub mod host;
+pub mod mcp;
 pub mod protocol;
 pub mod rpc;
 pub mod server;

@@ -14,7 +14,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("workspace", &["catalog", "diagnostic"]),
     ("server", &["rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
     ("share", &["server", "rpc", "protocol", "workspace"]),
-    ("cli", &["share", "server", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
+    ("host", &["rpc", "protocol"]),
+    ("mcp", &["host", "rpc", "protocol"]),
+    ("cli", &["mcp", "share", "server", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -1,6 +1,7 @@
 //! Flags and subcommands.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -42,6 +43,8 @@ pub struct Common {
 pub enum Command {
     /// Serve a host over standard input and output (the default), or many on a socket
     Serve(Serve),
+    /// Serve MCP clients such as Claude Code, Cursor, VS Code and Zed over standard input and output, or HTTP
+    Mcp(Mcp),
     /// Search the deferred tools, as a model does with tool_search
     Search(Search),
     /// Show the tools array of a turn and what it costs
@@ -91,6 +94,33 @@ impl Serve {
     /// Whether the process serves more than the one host that started it.
     pub fn is_for_many(&self) -> bool {
         self.shared || self.daemon || self.listen.is_some()
+    }
+}
+
+/// What MCP clients are shown, and how they come here.
+#[derive(Debug, Args)]
+pub struct Mcp {
+    /// Serve Streamable HTTP on 127.0.0.1:PORT (port 0: any) instead of standard input
+    #[arg(long, value_name = "ADDRESS", value_parser = super::mcp::loopback)]
+    pub http: Option<SocketAddr>,
+    /// Use the sidecar that all who serve the same workspace with the same flags share
+    #[arg(long)]
+    pub shared: bool,
+    /// Context length of the model, in tokens
+    #[arg(long, value_name = "TOKENS", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub context_length: u64,
+    /// Grant these toolsets and no others, a comma between them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Scope")]
+    pub toolsets: Vec<String>,
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+impl Mcp {
+    /// The scope on the wire; null where no flag was given.
+    pub fn scope(&self) -> Value {
+        let toolset = self.scope.toolset.iter().chain(&self.toolsets).cloned().collect();
+        Scope { toolset, ..self.scope.clone() }.wire()
     }
 }
 
@@ -189,7 +219,7 @@ pub struct Describe {
 }
 
 /// What the session is granted. Names or globs.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Scope")]
 pub struct Scope {
     /// Grant this toolset and no other; may be repeated
@@ -226,7 +256,7 @@ impl Command {
     /// Whether what is printed is for a program.
     pub fn is_json(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Completions { .. } => false,
+            Self::Serve(_) | Self::Mcp(_) | Self::Completions { .. } => false,
             Self::Search(args) | Self::Explain(args) => args.output.json,
             Self::Eval(args) => args.output.json,
             Self::Assemble(args) => args.output.json,

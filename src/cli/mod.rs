@@ -14,6 +14,7 @@ mod eval;
 mod explain;
 mod failure;
 mod flags;
+mod mcp;
 mod newcomer;
 mod page;
 mod printable;
@@ -61,6 +62,9 @@ pub fn main() -> ExitCode {
         }
         return serve::serve(&common, args);
     }
+    if let Command::Mcp(args) = &command {
+        return mcp::serve(&common, args);
+    }
     if matches!(command, Command::Demo(_)) && common.is_given() {
         let message = "the demo plays on its own sample: leave out --config, --registry, --workspace and the like";
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
@@ -75,7 +79,7 @@ pub fn main() -> ExitCode {
 fn run(common: &Common, command: Command) -> Result<Report, Failure> {
     let terminal = Terminal::of_stdout();
     match command {
-        Command::Serve(_) => Ok(Report::default()),
+        Command::Serve(_) | Command::Mcp(_) => Ok(Report::default()),
         Command::Search(args) => search::run(common, &args, terminal),
         Command::Assemble(args) => assemble::run(common, &args, terminal),
         Command::Describe(args) => describe::run(common, &args, terminal),

@@ -183,7 +183,8 @@ impl Host {
             dropped: signal,
             peer: OnceLock::new(),
         });
-        let connection = Connection { table: table(), session: session.clone(), limits, runtime: runtime() };
+        let connection =
+            Connection { table: table(), session: session.clone(), limits, runtime: runtime(), framing: None };
         let run = thread::spawn(move || connection.run(read, sink(write)).expect("threads"));
         Self { to, from: BufReader::new(from), framing, session, dropped, run }
     }
