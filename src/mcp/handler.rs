@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::result::{Answer, nobody_runs, tools};
-use super::upstream::{Failed, Upstream};
+use super::upstream::{Assembled, Failed, Upstream};
 use crate::host::Report;
 
 /// For the model, on every turn.
@@ -214,23 +214,24 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        // Others listen through the same sidecar, and each has an array of its own.
         let upstream = self.upstream();
         let mut news = upstream.news();
-        let mut known = upstream.assemble(None).await?.etag;
+        // What may have changed between the client's list and this counts as well. Others listen through the same
+        // sidecar, so each keeps count of its own array.
+        let mut known = upstream.last_listed();
         loop {
-            tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                changed = news.changed() => if changed.is_err() { return Ok(()) },
-            }
-            match upstream.assemble(Some(&known)).await {
-                Ok(assembled) => {
-                    known = assembled.etag;
-                    if assembled.tools.is_some() && context.sink().notify_tool_list_changed().await.is_err() {
+            match upstream.assemble(known.as_deref()).await {
+                Ok(Assembled { etag, tools }) => {
+                    let told = known.replace(etag).is_none() || tools.is_none();
+                    if !told && context.sink().notify_tool_list_changed().await.is_err() {
                         return Ok(());
                     }
                 }
                 Err(error) => tracing::warn!(?error, "a changed catalog is not taken up"),
+            }
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                changed = news.changed() => if changed.is_err() { return Ok(()) },
             }
         }
     }

@@ -186,12 +186,17 @@ impl Upstream {
         *self.listed() = Some(etag);
     }
 
+    /// The etag of the array that was last listed.
+    pub fn last_listed(&self) -> Option<String> {
+        self.listed().clone()
+    }
+
     /// Whether the client has an array, and another one is in force by now; it is told of that one, once.
     ///
     /// # Errors
     /// See [`Failed`].
     pub async fn has_changed(&self) -> Result<bool, Failed> {
-        let Some(known) = self.listed().clone() else { return Ok(false) };
+        let Some(known) = self.last_listed() else { return Ok(false) };
         let Assembled { etag, tools } = self.assemble(Some(&known)).await?;
         if tools.is_some() {
             self.set_listed(etag);
