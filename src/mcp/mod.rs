@@ -93,3 +93,6 @@ fn runtime() -> io::Result<Runtime> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     runtime::Builder::new_multi_thread().worker_threads(threads).thread_name("mcp-work").enable_all().build()
 }
+
+#[cfg(test)]
+mod tests;
