@@ -407,6 +407,30 @@ fn garbage_ends_nothing_and_the_end_of_input_all() {
 }
 
 #[test]
+fn who_only_listens_keeps_nobody() {
+    let files = files();
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let mut child = command(&files, &[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut answers = BufReader::new(output).lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let mut ask = |id: u32, method: &str, params: Value| {
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).unwrap();
+    };
+    ask(1, "subscriptions/listen", json!({"_meta": meta, "notifications": {"toolsListChanged": true}}));
+    assert_eq!(answers.next().unwrap()["method"], "notifications/subscriptions/acknowledged");
+    for id in [2, 3] {
+        ask(id, "tools/list", json!({ "_meta": meta }));
+        assert_eq!(answers.next().unwrap()["id"], id);
+    }
+    drop(input);
+    let last = answers.next().expect("a last word, which shows that nobody waited for the time to run out");
+    assert!(last["id"] == 1 && last.get("result").is_some(), "{last}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn flags_that_cannot_be_are_said_at_once() {
     let files = files();
     for (args, told) in [

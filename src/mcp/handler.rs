@@ -14,6 +14,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use super::result::{Answer, nobody_runs, tools};
 use super::upstream::{Assembled, Failed, Upstream};
@@ -30,12 +31,15 @@ pub struct Sessions {
     /// For requests without a session, and the pattern of all others.
     common: Arc<Upstream>,
     places: Arc<Semaphore>,
+    /// Cancelled when there is nobody left to be told anything.
+    pub ended: CancellationToken,
 }
 
 impl Sessions {
     /// None yet.
     pub fn new(common: Upstream) -> Self {
-        Self { common: Arc::new(common), places: Arc::new(Semaphore::new(MAX_SESSIONS)) }
+        let places = Arc::new(Semaphore::new(MAX_SESSIONS));
+        Self { common: Arc::new(common), places, ended: CancellationToken::new() }
     }
 }
 
@@ -231,6 +235,7 @@ impl ServerHandler for Handler {
             }
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
+                () = self.sessions.ended.cancelled() => return Ok(()),
                 changed = news.changed() => if changed.is_err() { return Ok(()) },
             }
         }

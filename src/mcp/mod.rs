@@ -10,6 +10,7 @@
 mod handler;
 mod http;
 mod result;
+mod stdio;
 mod upstream;
 
 use std::io::{self, PipeReader, PipeWriter};
@@ -27,6 +28,7 @@ use tokio::runtime::{self, Runtime};
 
 use handler::{Handler, Sessions};
 pub use http::PATH;
+use stdio::Input;
 use upstream::{Connect, Upstream};
 
 /// How long the sidecars of a process that ends have to end what they started.
@@ -65,9 +67,10 @@ impl Service {
 pub fn serve_stdio(service: Service) -> io::Result<()> {
     let runtime = runtime()?;
     let (sessions, gone) = service.start(&runtime);
-    let handler = Handler::new(sessions);
     let ended = runtime.block_on(async {
-        match handler.serve(rmcp::transport::stdio()).await {
+        let (stdin, stdout) = rmcp::transport::stdio();
+        let input = Input { stdin, ended: sessions.ended.clone() };
+        match Handler::new(sessions).serve((input, stdout)).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::other(error.to_string())),
