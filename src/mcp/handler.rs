@@ -137,7 +137,7 @@ async fn tell(report: Report, token: ProgressToken, told: &mut f64, peer: &Peer<
     *told = report.progress.filter(|progress| *progress > *told).unwrap_or(*told + 1.0);
     let mut progress = ProgressNotificationParam::new(token, *told);
     progress.total = report.total;
-    progress.message = report.message;
+    progress.message = report.message.filter(|message| !message.is_empty());
     // A client that is gone misses nothing.
     let _ = peer.notify_progress(progress).await;
 }

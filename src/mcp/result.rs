@@ -15,7 +15,7 @@ pub struct Answer {
     #[serde(default, deserialize_with = "present")]
     structured_content: Option<Value>,
     #[serde(rename = "_meta")]
-    meta: Option<JsonObject>,
+    meta: Option<Value>,
     dispatch: Option<Dispatch>,
 }
 
@@ -39,7 +39,9 @@ impl From<Answer> for CallToolResult {
         let mut result = Self::default();
         result.is_error = Some(answer.is_error);
         result.structured_content = answer.structured_content;
-        result.meta = answer.meta.map(MetaObject);
+        if let Some(Value::Object(meta)) = answer.meta {
+            result.meta = Some(MetaObject(meta));
+        }
         match serde_json::from_str::<Vec<ContentBlock>>(content.get()) {
             // What an MCP server answered goes on as it came.
             Ok(blocks) => result.content = blocks,
