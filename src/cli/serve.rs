@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -63,10 +64,9 @@ pub fn greet(whom: &str) {
 /// Logs go to standard error, as much as `TOOLSCOUT_LOG` says.
 pub fn log_to_stderr() {
     let level = std::env::var("TOOLSCOUT_LOG").ok().and_then(|level| level.parse().ok());
-    let level = level.unwrap_or(LevelFilter::WARN);
-    // The MCP SDK writes whole messages to its log, which may hold secrets: only who asks for everything gets those.
-    let sdk = if level == LevelFilter::TRACE { level } else { level.min(LevelFilter::WARN) };
-    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_ansi(false).finish();
+    // Of this program alone: what libraries log of the messages that pass through them may be secret.
+    let own = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level.unwrap_or(LevelFilter::WARN));
+    let log = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
     // A second one is refused, which a program that embeds the library may well have set.
-    let _ = log.with(Targets::new().with_default(level).with_target("rmcp", sdk)).try_init();
+    let _ = tracing_subscriber::registry().with(log.with_filter(own)).try_init();
 }

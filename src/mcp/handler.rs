@@ -3,7 +3,7 @@
 //! A session that begins with `initialize` has a sidecar connection of its own. Since 2026-07-28 MCP has no sessions:
 //! those requests, each of which stands for itself, share one.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode, Implementation,
@@ -23,14 +23,17 @@ use crate::host::Report;
 /// For the model, on every turn.
 const INSTRUCTIONS: &str = "Where tool_search is among the tools, most of what can be done here is not loaded: search before \
      you say that something is not possible.";
-/// Sessions at once; each has a sidecar connection with its threads.
-const MAX_SESSIONS: usize = 64;
+/// Sessions at once. Clients may leave without a word, and their sessions stay for a day.
+const MAX_SESSIONS: usize = 4096;
+/// Sidecar connections of sessions at once, each of which has threads. Over it those rest that were longest not needed.
+pub const MAX_CONNECTIONS: usize = 64;
 
 /// What the sessions of a process share.
 pub struct Sessions {
     /// For requests without a session, and the pattern of all others.
     common: Arc<Upstream>,
     places: Arc<Semaphore>,
+    begun: Mutex<Vec<Weak<Upstream>>>,
     /// Cancelled when there is nobody left to be told anything.
     pub ended: CancellationToken,
 }
@@ -39,7 +42,19 @@ impl Sessions {
     /// None yet.
     pub fn new(common: Upstream) -> Self {
         let places = Arc::new(Semaphore::new(MAX_SESSIONS));
-        Self { common: Arc::new(common), places, ended: CancellationToken::new() }
+        Self { common: Arc::new(common), places, begun: Mutex::default(), ended: CancellationToken::new() }
+    }
+
+    /// One session more.
+    fn add(&self, upstream: &Arc<Upstream>) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|upstream| upstream.strong_count() > 0);
+        begun.push(Arc::downgrade(upstream));
+        let open = begun.iter().filter_map(Weak::upgrade);
+        let mut open: Vec<_> = open.filter_map(|upstream| Some((upstream.idle_since()?, upstream))).collect();
+        open.sort_by_key(|(since, _)| *since);
+        let surplus = open.len().saturating_sub(MAX_CONNECTIONS);
+        open.iter().take(surplus).for_each(|(_, upstream)| upstream.rest());
     }
 }
 
@@ -75,6 +90,7 @@ impl Handler {
         // So that a sidecar that cannot be had is told while somebody looks.
         upstream.link().await?;
         if self.own.set(Own { upstream: upstream.clone(), _place: place }).is_ok() {
+            self.sessions.add(&upstream);
             tokio::spawn(follow(upstream.news(), Arc::downgrade(&upstream), peer.clone()));
         }
         Ok(())

@@ -167,6 +167,21 @@ async fn a_session_has_a_connection_of_its_own_which_ends_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_nobody_uses_hold_no_sidecar() {
+    let (url, told) = start(Value::Null);
+    let mut first = client(&url).await;
+    first.service.list_tools(None).await.unwrap();
+    let mut others = Vec::new();
+    for _ in 0..handler::MAX_CONNECTIONS {
+        others.push(client(&url).await);
+    }
+    told.iter().find(Value::is_null).expect("the connection of the one that was idle longest");
+    let result = first.service.call_tool(CallToolRequestParams::new("connection")).await.unwrap();
+    assert_eq!(result.structured_content.unwrap()["number"], handler::MAX_CONNECTIONS + 2, "it has another one now");
+    first.changes.recv().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_sidecar_that_dies_is_replaced_and_what_changed_meanwhile_told() {
     let (url, _told) = start(Value::Null);
     let mut client = client(&url).await;

@@ -5,6 +5,7 @@
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rmcp::ErrorData;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub struct Upstream {
     news: Arc<News>,
     /// Held while a connection is made, so that one is made at a time.
     link: tokio::sync::Mutex<Option<Arc<Link>>>,
+    /// When it was last needed.
+    used: Mutex<Instant>,
     /// Of the array that the client has.
     listed: Mutex<Option<String>>,
 }
@@ -122,6 +125,7 @@ impl Upstream {
             connect,
             news: Arc::new(News::new(0)),
             link: tokio::sync::Mutex::new(None),
+            used: Mutex::new(Instant::now()),
             listed: Mutex::default(),
         }
     }
@@ -136,6 +140,7 @@ impl Upstream {
     /// # Errors
     /// A sidecar that cannot be started or does not take its host.
     pub async fn link(&self) -> Result<Arc<Link>, Failed> {
+        *lock(&self.used) = Instant::now();
         let mut held = self.link.lock().await;
         if let Some(link) = held.as_ref().filter(|link| !link.has_ended()) {
             return Ok(link.clone());
@@ -148,11 +153,26 @@ impl Upstream {
         let params = json!({ "protocolVersion": VERSION, "clientInfo": client, "capabilities": capabilities });
         link.request("initialize", params).await.map_err(Failed::Asked)?;
         let link = Arc::new(link);
-        if held.replace(link.clone()).is_some() {
-            // Nobody was told of what changed in between.
+        *held = Some(link.clone());
+        if self.last_listed().is_some() {
+            // It is not the first one, and nobody was told of what changed in between.
             self.news.send_modify(|news| *news += 1);
         }
         Ok(link)
+    }
+
+    /// When it was last needed, if it is connected and could rest.
+    pub fn idle_since(&self) -> Option<Instant> {
+        let connected = self.link.try_lock().is_ok_and(|held| held.is_some());
+        connected.then(|| *lock(&self.used))
+    }
+
+    /// Ends the connection once what is on its way is answered.
+    pub fn rest(&self) {
+        // One that is being made is needed.
+        if let Ok(mut held) = self.link.try_lock() {
+            held.take();
+        }
     }
 
     /// Changes to the catalog from now on.
@@ -183,12 +203,12 @@ impl Upstream {
 
     /// The client has this array now.
     pub fn set_listed(&self, etag: String) {
-        *self.listed() = Some(etag);
+        *lock(&self.listed) = Some(etag);
     }
 
     /// The etag of the array that was last listed.
     pub fn last_listed(&self) -> Option<String> {
-        self.listed().clone()
+        lock(&self.listed).clone()
     }
 
     /// Whether the client has an array, and another one is in force by now; it is told of that one, once.
@@ -203,8 +223,9 @@ impl Upstream {
         }
         Ok(tools.is_some())
     }
+}
 
-    fn listed(&self) -> MutexGuard<'_, Option<String>> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// No code panics between two writes to what these locks guard.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
