@@ -505,6 +505,18 @@ const (
 	ListingFormNone ListingForm = "none"
 )
 
+// Nearness: How near a tool comes to a query that it does not match; it is offered from a sum of 0.95 on.
+type Nearness struct {
+	// Share of the query's weight that it holds.
+	Weight float64 `json:"weight"`
+	// Share of the highest score possible.
+	Score float64 `json:"score"`
+	// Share of its name that the query says.
+	Name float64 `json:"name"`
+	// `weight + 2 score + 0.3 name`; 0 with fewer than two words held.
+	Sum float64 `json:"sum"`
+}
+
 // PlanParams: Parameters of `bridge/plan`.
 type PlanParams struct {
 	// The model's batch, in order.
@@ -669,6 +681,8 @@ type Scored struct {
 	Reason string `json:"reason"`
 	// Parts of the score, for the terms it holds.
 	Parts []ScorePart `json:"parts"`
+	// Of a near miss: how near it comes.
+	Nearness *Nearness `json:"nearness,omitempty"`
 }
 
 // ServerCapabilities: What the sidecar can do.
