@@ -5,12 +5,14 @@
 //! - `catalog` and `call` are pure: no runtime, no file, no socket, no wire type, and nothing that a user
 //!   typed makes them fail: they return a value and a list of problems.
 //! - The same input gives the same bytes; the order of a hash map never shows.
-//! - jsonrpsee is named in `rpc` and `protocol::errors` alone; standard output is touched in one place.
+//! - jsonrpsee is named in `rpc` and `protocol::errors` alone; standard output is written by `rpc::sink`, `mcp` and `cli`.
 
 pub mod call;
 pub mod catalog;
 pub mod cli;
 pub mod diagnostic;
+pub mod host;
+pub mod mcp;
 pub mod protocol;
 pub mod rpc;
 pub mod server;

@@ -15,7 +15,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("servers", &["workspace", "catalog", "diagnostic"]),
     ("server", &["servers", "rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
     ("share", &["server", "rpc", "protocol", "workspace"]),
-    ("cli", &["share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
+    ("host", &["rpc", "protocol"]),
+    ("mcp", &["host", "rpc", "protocol"]),
+    ("cli", &["mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

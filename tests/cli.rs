@@ -365,3 +365,59 @@ fn what_was_typed_wrong_is_repeated_without_its_control_characters() {
     assert_eq!(out.status.code(), Some(2));
     assert!(!out.stderr.contains(&0x1b));
 }
+
+#[test]
+fn eval_measures_and_compares() {
+    let user = User::new();
+    let queries = [
+        json!({ "query": "create an issue", "relevant": ["fernboard/create_issue"] }),
+        json!({ "query": ISSUE, "relevant": [ISSUE] }),
+        json!({ "query": "translate a poem", "relevant": [], "note": "other members are left alone" }),
+    ];
+    let lines = queries.iter().map(Value::to_string).collect::<Vec<_>>().join("\n\n");
+    let queries = user.write("queries.jsonl", &lines);
+    let eval = |more: &[&str]| user.run(&[&["eval", "--registry", SAMPLE, "--queries", &queries], more].concat());
+    let plain = eval(&[]);
+    assert_eq!((plain.code, &*plain.err), (0, ""));
+    holds(&plain.out, &["3 labelled queries", "matches  @1 1.000", "mrr      1.000", "no answer", "tokens"]);
+    let measured = eval(&["--json"]).json();
+    assert_eq!(measured["matches"], json!([1.0, 1.0, 1.0]));
+    assert_eq!((&measured["noAnswer"], &measured["empty"]), (&json!(1.0), &json!(0.0)));
+    assert!(measured["tokens"]["tier0"].as_u64() > measured["tokens"]["tier1"].as_u64(), "{measured}");
+    assert!(measured["tokens"]["tier1"].as_u64() > measured["tokens"]["tier2"].as_u64(), "{measured}");
+
+    let baseline = user.write("baseline.json", &measured.to_string());
+    assert_eq!(eval(&["--compare", &baseline]).code, 0);
+    let mut better = measured.clone();
+    better["mrr"] = json!(1.5);
+    let baseline = user.write("baseline.json", &better.to_string());
+    let worse = eval(&["--compare", &baseline]);
+    assert_eq!(worse.code, 1);
+    holds(&worse.err, &["mrr is worse than in the baseline: 1.0000, it was 1.5000"]);
+
+    let unknown = user.write("queries.jsonl", r#"{"query": "x", "relevant": ["fernboard/nope", "a/b"]}"#);
+    let unknown = user.run(&["eval", "--registry", SAMPLE, "--queries", &unknown]);
+    holds(&unknown.err, &["no such tool, though a query wants it: a/b and 1 more"]);
+}
+
+#[test]
+fn eval_says_which_line_is_no_query() {
+    let user = User::new();
+    for (label, text, expected) in [
+        ("no JSON", "{\"query\": \"a\", \"relevant\": []}\n\nplain words\n", ":3: not a query"),
+        ("no label", "{\"query\": \"a\"}", ":1: not a query (missing field `relevant`"),
+        ("nothing", "\n \n", "holds no queries"),
+    ] {
+        let queries = user.write("queries.jsonl", text);
+        let ran = user.run(&["eval", "--registry", SAMPLE, "--queries", &queries]);
+        assert_eq!(ran.code, 1, "{label}");
+        holds(&ran.err, &[expected]);
+    }
+    let missing = user.run(&["eval", "--registry", SAMPLE, "--queries", "nowhere.jsonl"]);
+    assert_eq!(missing.code, 1);
+    holds(&missing.err, &["nowhere.jsonl cannot be read"]);
+    let queries = user.write("queries.jsonl", "{\"query\": \" \", \"relevant\": []}");
+    let ran = user.run(&["eval", "--registry", SAMPLE, "--queries", &queries, "--compare", &queries]);
+    assert_eq!(ran.code, 1);
+    holds(&ran.err, &["is no baseline"]);
+}

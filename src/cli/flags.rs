@@ -1,6 +1,7 @@
 //! Flags and subcommands.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -45,6 +46,8 @@ pub struct Common {
 pub enum Command {
     /// Serve a host over standard input and output (the default), or many on a socket
     Serve(Serve),
+    /// Serve MCP clients such as Claude Code, Cursor, VS Code and Zed over standard input and output, or HTTP
+    Mcp(Mcp),
     /// Search the deferred tools, as a model does with tool_search
     Search(Search),
     /// Show the tools array of a turn and what it costs
@@ -53,6 +56,8 @@ pub enum Command {
     Describe(Describe),
     /// Show why a query finds what it finds
     Explain(Search),
+    /// Measure how well labelled queries find the tools they want, and what the tools cost
+    Eval(Eval),
     /// Look for mistakes in configuration and registries; exit code 1 if there are errors
     Check(Output),
     /// Show sources, the files they come from, whether search works, and shared sidecars that run
@@ -106,6 +111,33 @@ impl Serve {
     }
 }
 
+/// What MCP clients are shown, and how they come here.
+#[derive(Debug, Args)]
+pub struct Mcp {
+    /// Serve Streamable HTTP on 127.0.0.1:PORT (port 0: any) instead of standard input
+    #[arg(long, value_name = "ADDRESS", value_parser = super::mcp::loopback)]
+    pub http: Option<SocketAddr>,
+    /// Use the sidecar that all who serve the same workspace with the same flags share
+    #[arg(long)]
+    pub shared: bool,
+    /// Context length of the model, in tokens
+    #[arg(long, value_name = "TOKENS", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub context_length: u64,
+    /// Grant these toolsets and no others, a comma between them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Scope")]
+    pub toolsets: Vec<String>,
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+impl Mcp {
+    /// The scope on the wire; null where no flag was given.
+    pub fn scope(&self) -> Value {
+        let toolset = self.scope.toolset.iter().chain(&self.toolsets).cloned().collect();
+        Scope { toolset, ..self.scope.clone() }.wire()
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct Stop {
     /// End all shared sidecars of this user
@@ -141,6 +173,18 @@ impl Search {
     pub fn query(&self) -> String {
         self.query.join(" ")
     }
+}
+
+#[derive(Debug, Args)]
+pub struct Eval {
+    /// Labelled queries: a line each, {"query": "…", "relevant": ["source/tool"]}; none relevant: nothing should be found
+    #[arg(long, value_name = "FILE")]
+    pub queries: PathBuf,
+    /// Fail if anything is worse than in this file, which an earlier `eval --json` wrote
+    #[arg(long, value_name = "BASELINE")]
+    pub compare: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 #[derive(Debug, Args)]
@@ -189,7 +233,7 @@ pub struct Describe {
 }
 
 /// What the session is granted. Names or globs.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Scope")]
 pub struct Scope {
     /// Grant this toolset and no other; may be repeated
@@ -226,8 +270,9 @@ impl Command {
     /// Whether what is printed is for a program.
     pub fn is_json(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Completions { .. } | Self::BecomeServer { .. } => false,
+            Self::Serve(_) | Self::Mcp(_) | Self::Completions { .. } | Self::BecomeServer { .. } => false,
             Self::Search(args) | Self::Explain(args) => args.output.json,
+            Self::Eval(args) => args.output.json,
             Self::Assemble(args) => args.output.json,
             Self::Describe(args) => args.output.json,
             Self::Stop(args) => args.output.json,

@@ -10,9 +10,11 @@ mod client;
 mod completions;
 mod demo;
 mod describe;
+mod eval;
 mod explain;
 mod failure;
 mod flags;
+mod mcp;
 mod mcp_list;
 mod newcomer;
 mod page;
@@ -69,6 +71,9 @@ pub fn main() -> ExitCode {
         eprintln!("{}", printable::visible(&format!("{program} cannot be started: {error}")));
         return ExitCode::from(code);
     }
+    if let Command::Mcp(args) = &command {
+        return mcp::serve(&common, args);
+    }
     if matches!(command, Command::Demo(_)) && common.is_given() {
         let message = "the demo plays on its own sample: leave out --config, --registry, --workspace and the like";
         Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
@@ -83,11 +88,12 @@ pub fn main() -> ExitCode {
 fn run(common: &Common, command: Command) -> Result<Report, Failure> {
     let terminal = Terminal::of_stdout();
     match command {
-        Command::Serve(_) | Command::BecomeServer { .. } => Ok(Report::default()),
+        Command::Serve(_) | Command::Mcp(_) | Command::BecomeServer { .. } => Ok(Report::default()),
         Command::Search(args) => search::run(common, &args, terminal),
         Command::Assemble(args) => assemble::run(common, &args, terminal),
         Command::Describe(args) => describe::run(common, &args, terminal),
         Command::Explain(args) => explain::run(common, &args, terminal),
+        Command::Eval(args) => eval::run(common, &args, terminal),
         Command::Check(args) => check::run(common, &args, terminal),
         Command::Status(args) => status::run(common, &args, terminal),
         Command::McpList(args) => mcp_list::run(common, &args, terminal),

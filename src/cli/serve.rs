@@ -23,14 +23,14 @@ pub fn serve(common: &Common, args: &Serve) -> ExitCode {
     let served = if args.daemon {
         shared::serve_daemon(common, args)
     } else if args.shared {
-        greet();
+        greet("a host");
         shared::relay(common, args, stdout())
     } else if let Some(address) = &args.listen {
         let idle = args.idle_exit.map(|seconds| Duration::from_secs(seconds.into()));
         let listen = Listen { address: address.clone(), origins: args.allow_origin.clone(), idle };
         share::listen(common.options(), listen).map(|()| ExitCode::SUCCESS)
     } else {
-        greet();
+        greet("a host");
         server::serve_stdio(common.options(), io::stdin(), stdout())
     };
     served.unwrap_or_else(|error| {
@@ -55,13 +55,14 @@ fn stdout() -> Sink {
 }
 
 /// A person who starts it by hand sees nothing happen, and may not know why.
-fn greet() {
+pub fn greet(whom: &str) {
     if io::stdin().is_terminal() {
-        complain("waiting for a host on standard input; `toolscout --help` shows what there is for people");
+        complain(&format!("waiting for {whom} on standard input; `toolscout --help` shows what there is for people"));
     }
 }
 
-fn log_to_stderr() {
+/// Logs go to standard error, as much as `TOOLSCOUT_LOG` says.
+pub fn log_to_stderr() {
     let level = std::env::var("TOOLSCOUT_LOG").ok().and_then(|level| level.parse().ok());
     // Of this program alone: what libraries log of the messages that pass through them may be secret.
     let own = Targets::new().with_target(env!("CARGO_CRATE_NAME"), level.unwrap_or(LevelFilter::WARN));

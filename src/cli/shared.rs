@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -61,6 +61,18 @@ fn shared(common: &Common, args: &Serve, workspace: Option<&Path>) -> Shared {
 }
 
 pub fn relay(common: &Common, args: &Serve, stdout: Sink) -> io::Result<ExitCode> {
+    let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let well = relay_between(common, args, stdin, stdout)?;
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The same for a host that is elsewhere. Whether the connection ended as the protocol has it.
+pub fn relay_between(
+    common: &Common,
+    args: &Serve,
+    requests: impl Read + Send + 'static,
+    answers: impl Write + Send + 'static,
+) -> io::Result<bool> {
     let options = common.options();
     // What is no UTF-8 has no form in JSON.
     let environment = std::env::vars_os()
@@ -72,9 +84,7 @@ pub fn relay(common: &Common, args: &Serve, stdout: Sink) -> io::Result<ExitCode
         workspace: options.places.workspace,
         working_directory: options.working_directory,
     };
-    let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let well = share::run_relay(&relay, |workspace| shared(common, args, workspace), stdin, stdout)?;
-    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    share::run_relay(&relay, |workspace| shared(common, args, workspace), requests, answers)
 }
 
 pub fn serve_daemon(common: &Common, args: &Serve) -> io::Result<ExitCode> {

@@ -1,6 +1,6 @@
 //! The same as `shared`, where there are no Unix domain sockets and so no shared sidecar.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,11 +12,15 @@ use super::page::Page;
 use super::report::Report;
 use crate::rpc::Sink;
 
-fn unsupported() -> io::Result<ExitCode> {
+fn unsupported<T>() -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "`--shared` needs Unix domain sockets: leave it out"))
 }
 
 pub fn relay(_: &Common, _: &Serve, _: Sink) -> io::Result<ExitCode> {
+    unsupported()
+}
+
+pub fn relay_between(_: &Common, _: &Serve, _: impl Read, _: impl Write) -> io::Result<bool> {
     unsupported()
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-use super::codec::{Decoder, read_all};
+use super::codec::{Decoder, Framing, read_all};
 use super::dispatch::Dispatch;
 use super::in_flight::InFlight;
 use super::outgoing::Outgoing;
@@ -95,6 +95,8 @@ pub struct Connection<S: Session> {
     pub limits: Limits,
     /// Where handlers run that are not ready at once.
     pub runtime: Handle,
+    /// The framing to write in before the other side has said a word; who serves waits for its host's.
+    pub framing: Option<Framing>,
 }
 
 impl<S: Session> Connection<S> {
@@ -113,6 +115,9 @@ impl<S: Session> Connection<S> {
             self.runtime.clone(),
             end_sender.clone(),
         ));
+        if let Some(framing) = self.framing {
+            outgoing.set_framing(framing);
+        }
         let in_flight = Arc::new(InFlight::new(self.limits.max_in_flight));
         let peer = Peer::new(outgoing.clone(), end_sender.clone());
         self.session.opened(&peer);

@@ -56,7 +56,8 @@ pub enum PeerError {
 impl fmt::Display for PeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rejected(error) => write!(f, "the host refused: {error}"),
+            // Its code is for programs; models read this.
+            Self::Rejected(error) => f.write_str(&error.message),
             Self::Malformed(reason) => write!(f, "the host's answer cannot be read: {reason}"),
             Self::TooLarge => f.write_str("the host's answer is too large"),
             Self::Closed(end) => write!(f, "the connection to the host ended: {end}"),

@@ -29,7 +29,7 @@ use tokio::runtime;
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::NoParams;
 use crate::rpc::{Call, Cancel, Connection, End, Flow, Limits, Sink, Table};
-pub use current::path_of;
+pub use current::{path_of, scope};
 use session::{Options, Process, Session};
 
 /// Every method, with its handler.
@@ -103,6 +103,7 @@ impl Server {
             session: session.clone(),
             limits,
             runtime: runtime.handle().clone(),
+            framing: None,
         };
         let end = connection.run(read, sink);
         // What still runs has nobody to answer to.

@@ -113,7 +113,7 @@ pub fn listen(options: Options, listen: Listen) -> io::Result<()> {
 }
 
 /// Tells whoever started the process where it listens: one line on standard error.
-fn say_ready(ready: Value) {
+pub fn say_ready(ready: Value) {
     // Without standard error there is nobody to tell; who knows the address can connect all the same.
     let _ = writeln!(io::stderr(), "{}", json!({ "ready": ready }));
 }

@@ -180,8 +180,11 @@ fn write(dir: &Path, files: &BTreeMap<String, String>) -> Result<(), String> {
     for (path, content) in files {
         let target = inside(dir, path)?;
         let parent = target.parent().unwrap_or(dir);
+        let beside = dir.join("being-written");
+        // At once, since a sidecar may look in between.
         fs::create_dir_all(parent)
-            .and_then(|()| fs::write(&target, content))
+            .and_then(|()| fs::write(&beside, content))
+            .and_then(|()| fs::rename(&beside, &target))
             .map_err(|error| format!("{path}: {error}"))?;
     }
     Ok(())

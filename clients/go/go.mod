@@ -1,0 +1,3 @@
+module github.com/toolscout/toolscout/clients/go
+
+go 1.22

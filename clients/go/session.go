@@ -1,0 +1,160 @@
+// A session: one connection, from its start until it ends.
+
+package toolscout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// session is a connection that has been initialized, or is about to be.
+type session struct {
+	*conn
+	options *Options
+	told    *mailbox
+	// done is closed when nothing is left of it.
+	done chan struct{}
+
+	mu sync.Mutex
+	// firstLine is what came first, to show what kind of program it is.
+	firstLine string
+}
+
+// maxShown bounds how much of a line that is no message is shown, in bytes.
+const maxShown = 200
+
+// startSession opens a connection and initializes it. Of a session that fails nothing is left.
+func startSession(ctx context.Context, o *Options, told *mailbox) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.startTimeout())
+	defer cancel()
+	params, err := o.initialize()
+	if err != nil {
+		return nil, err
+	}
+	stream, err := open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{conn: newConn(stream), options: o, told: told, done: make(chan struct{})}
+	s.conn.handle = o.Handlers.handle
+	s.conn.notified = s.notified
+	s.conn.stray = s.stray
+	go s.conn.write()
+	go s.run()
+
+	// What hangs is ended, and the call fails with it.
+	inTime := context.AfterFunc(ctx, func() { stream.finish() })
+	raw, err := s.call(context.Background(), string(MethodInitialize), params)
+	var result InitializeResult
+	if err == nil {
+		err = json.Unmarshal(raw, &result)
+	}
+	if late := !inTime(); late || err != nil {
+		err = s.explain(err, late)
+		stream.finish()
+		<-s.done
+		return nil, err
+	}
+	for _, file := range result.Diagnostics {
+		s.told.put(func() {
+			if o.Handlers.Diagnostics != nil {
+				o.Handlers.Diagnostics(file)
+			}
+		})
+	}
+	return s, s.notify(ctx, string(NotifyInitialized), None{})
+}
+
+// run serves the connection, then ends what is behind it and fails what is open.
+func (s *session) run() {
+	defer close(s.done)
+	err := s.read()
+	reason := s.stream.finish()
+	if !isEnd(err) {
+		reason += fmt.Sprintf(" (%v)", err)
+	}
+	s.end(&ConnectionError{Reason: reason})
+}
+
+func (s *session) notified(method string, params json.RawMessage) {
+	s.told.put(func() {
+		if err := s.options.Handlers.tell(method, params); err != nil {
+			s.options.log(fmt.Sprintf("%s: %v", method, err))
+		}
+	})
+}
+
+func (s *session) stray(why string, line []byte) {
+	shown := string(line[:min(len(line), maxShown)])
+	s.mu.Lock()
+	if s.firstLine == "" {
+		s.firstLine = shown
+	}
+	s.mu.Unlock()
+	s.options.log(fmt.Sprintf("the sidecar wrote %s: %s", why, shown))
+}
+
+// explain says what a failed initialize means, and what to do.
+func (s *session) explain(err error, late bool) error {
+	var answered *Error
+	var lost *ConnectionError
+	const advice = "; Options.Binary or TOOLSCOUT_BIN must name the toolscout program"
+	switch {
+	case errors.As(err, &answered) && answered.Code == CodeInvalidParams:
+		var data struct{ Supported []string }
+		if json.Unmarshal(answered.Data, &data) == nil && len(data.Supported) > 0 {
+			return &VersionError{Supported: data.Supported}
+		}
+		return err
+	case errors.As(err, &answered) && answered.Code == CodeMethodNotFound:
+		return &StartError{Reason: "what was started does not speak the protocol: it knows no initialize" + s.said() + advice, Err: err}
+	case late:
+		reason := fmt.Sprintf("no answer to initialize within %v%s%s, or Options.StartTimeout allow more", s.options.startTimeout(), s.said(), advice)
+		if errors.As(err, &lost) {
+			reason += "\n" + lost.Reason
+		}
+		return &StartError{Reason: reason, Err: err}
+	case errors.As(err, &lost):
+		return &StartError{Reason: "nothing answered initialize" + s.said() + advice + "\n" + lost.Reason, Err: err}
+	default:
+		return err
+	}
+}
+
+// isEnd tells the plain end of a stream from one that something broke.
+func isEnd(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, net.ErrClosed)
+}
+
+// said is what the program wrote in place of messages.
+func (s *session) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.firstLine == "" {
+		return ""
+	}
+	return fmt.Sprintf("; it does not speak the protocol, its first line is %q", s.firstLine)
+}
+
+// shutdownGrace is how long the answer to shutdown may take. Asking is a courtesy: what does not listen is ended all the
+// same.
+const shutdownGrace = 500 * time.Millisecond
+
+// close asks the sidecar to end, and sees to it.
+func (s *session) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	context.AfterFunc(ctx, func() { s.stream.finish() })
+	if _, err := s.call(context.Background(), string(MethodShutdown), None{}); err == nil {
+		_ = s.notify(ctx, string(NotifyExit), None{})
+	}
+	s.stream.finish()
+	<-s.done
+}

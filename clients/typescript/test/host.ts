@@ -1,0 +1,18 @@
+// A host as a process of its own, for tests of what becomes of it and of its sidecar. `done` has nothing more to do; `stay`
+// stays; `asked` has a question to answer, and waits meanwhile in a way that keeps no process alive.
+
+import { setTimeout } from "node:timers/promises";
+import { Toolscout } from "../src/index.js";
+
+const client = new Toolscout({
+  async approve() {
+    await setTimeout(50, undefined, { ref: false });
+    console.log("answered");
+    return { decision: "allow" };
+  },
+});
+await client.status();
+if (process.argv[2] === "stay") {
+  setInterval(() => {}, 1000);
+}
+console.log("served");

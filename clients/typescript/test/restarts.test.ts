@@ -1,0 +1,15 @@
+// How often a sidecar may be started, on a clock of the test's.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MAX_STARTS, Restarts, WINDOW_MS } from "../src/restarts.js";
+
+test("so many starts within a window, whenever it begins", () => {
+  const restarts = new Restarts();
+  for (let start = 0; start < MAX_STARTS; start += 1) {
+    assert.ok(restarts.allow(start));
+  }
+  assert.ok(!restarts.allow(WINDOW_MS - 1));
+  assert.ok(restarts.allow(WINDOW_MS), "the first is a window ago");
+  assert.ok(!restarts.allow(WINDOW_MS), "the second is not");
+});

@@ -1,0 +1,119 @@
+//! `toolscout mcp`: MCP clients are served by a sidecar in this process, or by the shared one.
+
+use std::io::{self, PipeReader, PipeWriter};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use serde_json::{Value, json};
+
+use super::failure::complain;
+use super::flags::{Cli, Common, Mcp, Serve};
+use super::serve::{greet, log_to_stderr};
+use super::shared;
+use crate::mcp::{self, PATH, Service};
+use crate::protocol::errors::RpcError;
+use crate::protocol::work;
+use crate::rpc::Sink;
+use crate::server::{self, Server};
+use crate::share::say_ready;
+
+/// Serves until the client is gone; over HTTP, for ever.
+pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
+    let scope = args.scope();
+    if let Some(problem) = problem_of(&scope) {
+        Cli::command().error(ErrorKind::ValueValidation, problem).exit();
+    }
+    log_to_stderr();
+    let service = Service { scope, context_length: args.context_length, sidecar: sidecar(common, args.shared) };
+    let served = match args.http {
+        Some(address) => mcp::serve_http(service, address, |address| {
+            say_ready(json!({ "url": format!("http://{address}{PATH}") }));
+        }),
+        None => {
+            greet("an MCP client");
+            mcp::serve_stdio(service)
+        }
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What is wrong with a scope: said at once, and not with every answer.
+fn problem_of(given: &Value) -> Option<String> {
+    let scope: work::Scope = serde_json::from_value(given.clone()).ok()?;
+    let RpcError { message, data, .. } = server::scope(Some(scope)).err()?;
+    let pattern = data.as_ref().and_then(|data| data.get("pointer")?.as_str()?.strip_prefix("/scope"));
+    match pattern.and_then(|at| given.pointer(at)?.as_str()) {
+        Some(pattern) => Some(format!("`{pattern}`: {message}")),
+        None => Some(message),
+    }
+}
+
+fn sidecar(common: &Common, shared: bool) -> Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync> {
+    let tell = |served: io::Result<()>| {
+        if let Err(error) = served {
+            complain(&error.to_string());
+        }
+    };
+    if shared {
+        let (common, serve) = (common.clone(), Serve { shared: true, ..Serve::default() });
+        return Box::new(move |requests, answers| {
+            tell(shared::relay_between(&common, &serve, requests, answers).map(drop));
+        });
+    }
+    let server = Server::new(common.options());
+    Box::new(move |requests, answers| tell(server.serve(requests, sink(answers)).map(drop)))
+}
+
+#[cfg(unix)]
+fn sink(answers: PipeWriter) -> Sink {
+    Sink::descriptor(answers)
+}
+
+#[cfg(not(unix))]
+fn sink(answers: PipeWriter) -> Sink {
+    Sink::new(answers)
+}
+
+/// `127.0.0.1:PORT`, or another address of the loopback.
+pub fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address = match text.strip_prefix("localhost:") {
+        Some(port) => port.parse().ok().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        None => text.parse().ok(),
+    };
+    let address: SocketAddr = address.ok_or("not an address with a port, such as 127.0.0.1:0")?;
+    // There is neither encryption nor a token.
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        Err(format!("{} is not a loopback address: take 127.0.0.1", address.ip()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_loopback_is_served() {
+        for (text, expected) in [
+            ("127.0.0.1:0", Some("127.0.0.1:0")),
+            ("localhost:80", Some("127.0.0.1:80")),
+            ("[::1]:9", Some("[::1]:9")),
+            ("0.0.0.0:0", None),
+            ("192.168.0.1:0", None),
+            ("127.0.0.1", None),
+            ("example.org:80", None),
+            ("http://127.0.0.1:0", None),
+        ] {
+            assert_eq!(loopback(text).ok(), expected.map(|address| address.parse().unwrap()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Toolscout as an MCP server: any MCP client gets tool search from it, over standard input and output or Streamable
+//! HTTP.
+//!
+//! Towards the client it is the official SDK's server, towards the sidecar a host like any other, with one connection a
+//! session. It translates and decides nothing: what is listed is what `assemble` answers, what is called goes to
+//! `bridge/call`, and a call that the sidecar would have its host run is refused, since this host runs nothing.
+//!
+//! It does not say where the sidecar is, reads no flag and no environment, and says nothing to people.
+
+mod handler;
+mod http;
+mod result;
+mod stdio;
+mod upstream;
+
+use std::io::{self, PipeReader, PipeWriter};
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use serde_json::Value;
+use tokio::runtime::{self, Runtime};
+
+use handler::{Handler, Sessions};
+pub use http::PATH;
+use stdio::Input;
+use upstream::{Connect, Upstream};
+
+/// How long the sidecars of a process that ends have to end what they started.
+const LAST_ACTS: Duration = Duration::from_secs(3);
+/// Threads that serve clients, at most.
+const MAX_THREADS: usize = 4;
+
+/// What all clients of the process are shown, and by which sidecar.
+pub struct Service {
+    /// The scope on the wire; null grants all.
+    pub scope: Value,
+    /// Context length of the model, in tokens: the listing's budget is a share of it.
+    pub context_length: u64,
+    /// Serves one host's connection until it ends: requests to read, answers to write.
+    pub sidecar: Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync>,
+}
+
+impl Service {
+    /// Its sessions, and what hears of the end of the last sidecar.
+    fn start(self, runtime: &Runtime) -> (Arc<Sessions>, Receiver<()>) {
+        let Self { scope, context_length, sidecar } = self;
+        let (alive, gone) = channel();
+        let connect = move |requests, answers| {
+            let _alive = alive.clone();
+            sidecar(requests, answers);
+        };
+        let connect = Connect { sidecar: Arc::new(connect), runtime: runtime.handle().clone() };
+        (Arc::new(Sessions::new(Upstream::new(scope, context_length, connect))), gone)
+    }
+}
+
+/// Serves one client over standard input and output until it closes them.
+///
+/// # Errors
+/// Where the system gives no thread, or the client's first words are not MCP's.
+pub fn serve_stdio(service: Service) -> io::Result<()> {
+    let runtime = runtime()?;
+    let (sessions, gone) = service.start(&runtime);
+    let ended = runtime.block_on(async {
+        let (stdin, stdout) = rmcp::transport::stdio();
+        let input = Input { stdin, ended: sessions.ended.clone() };
+        match Handler::new(sessions).serve((input, stdout)).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(io::Error::other(error.to_string())),
+        }
+    });
+    // A read of standard input that never returns must keep nobody from leaving.
+    runtime.shutdown_background();
+    let _ = gone.recv_timeout(LAST_ACTS);
+    ended
+}
+
+/// Serves all who connect to a loopback address, for ever. `ready` is told the address.
+///
+/// # Errors
+/// An address that is taken or not to be had.
+pub fn serve_http(service: Service, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
+    let runtime = runtime()?;
+    let (sessions, _gone) = service.start(&runtime);
+    runtime.block_on(http::serve(sessions, address, ready))
+}
+
+fn runtime() -> io::Result<Runtime> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+    runtime::Builder::new_multi_thread().worker_threads(threads).thread_name("mcp-work").enable_all().build()
+}
+
+#[cfg(test)]
+mod tests;
