@@ -133,6 +133,8 @@ impl Client {
     }
 
     async fn http(server: &Server, lifecycle: ClientLifecycleMode) -> Self {
+        // reqwest asks for one whatever the address; the second to be named is refused, which is no matter.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let transport = StreamableHttpClientTransport::from_uri(server.url.as_str());
         let (sender, changes) = unbounded_channel();
         let service = Ears { changes: sender }.serve_with_lifecycle(transport, lifecycle).await.unwrap();

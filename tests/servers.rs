@@ -316,6 +316,13 @@ fn a_slow_server_keeps_nobody_waiting_but_its_callers() {
     let mut sidecar = attached(&files, json!({ "fix": entry(&["slow=1000"]) }));
     assert_eq!(sidecar.request("assemble", json!({}))["deferredCount"], 0, "it has not answered yet");
     ready(&mut sidecar, "fix");
+    // Nobody waits for the disk, but who kills the sidecar here.
+    let deadline = Instant::now() + DEADLINE;
+    let is_kept =
+        |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|it| it.path().extension() == Some("json".as_ref()));
+    while !fs::read_dir(files.at("cache/toolscout/servers")).is_ok_and(|mut kept| kept.any(is_kept)) {
+        assert!(Instant::now() < deadline);
+    }
     drop(sidecar);
     // The next time its tools are known from the start, and whoever calls one waits for it.
     let mut sidecar = attached(&files, json!({ "fix": entry(&["slow=1000"]) }));

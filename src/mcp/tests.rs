@@ -106,6 +106,8 @@ fn start(scope: Value) -> (String, Told) {
 async fn client(url: &str) -> Client {
     let (changes, heard) = unbounded_channel();
     let (progress, reports) = unbounded_channel();
+    // reqwest asks for one whatever the address; the second to be named is refused, which is no matter.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let transport = StreamableHttpClientTransport::from_uri(url);
     let service = Ears { changes, progress }.serve(transport).await.unwrap();
     Client { service, changes: heard, progress: reports }
