@@ -179,12 +179,61 @@ fn check_says_where() {
     let ran = user.run(&["check", "--config", &config]);
     assert_eq!((ran.code, &*ran.err), (1, ""));
     holds(&ran.out, &[&format!("{file}:3:4: error: "), &format!("{config}:3:5: warning: "), "search_default_limit"]);
-    assert_eq!(ran.out.lines().last(), Some("1 error, 1 warning"));
+    assert_eq!(ran.out.lines().last(), Some("1 error, 1 warning, 1 piece of advice"));
     let found = user.run(&["check", "--json"]).json();
     let tool = &found["diagnostics"][0]["diagnostics"][0];
     assert_eq!((&tool["line"], &tool["column"], &tool["pointer"]), (&json!(3), &json!(4), &json!("/tools/1")));
     fs::remove_file(file).unwrap();
     assert_eq!(user.run(&["check", "--config", &config]).code, 0, "a warning is no failure");
+}
+
+#[test]
+fn check_advises_and_counts() {
+    let user = User::new();
+    let long = "x".repeat(70);
+    let hidden = "Sends\u{200b} a letter to somebody";
+    let alike = "Removes a file from the disk for good";
+    let tools = json!([
+        { "name": "send", "description": hidden },
+        { "name": "drop_file", "description": alike, "inputSchema": { "properties": { "path": {} } } },
+        { "name": "delete_file", "description": alike, "inputSchema": { "properties": { "path": {} } } },
+        { "name": "list_rooms", "description": "List the rooms." },
+        { "name": long, "description": "Does something with a name that is long" },
+        { "name": "bare" },
+        { "name": "odd", "description": "Takes what nobody can check", "inputSchema": { "type": "nonsense" } },
+    ]);
+    let file = user.write("config/toolscout/registry/s.json", &json!({ "tools": tools }).to_string());
+    let ran = user.run(&["check"]);
+    assert_eq!((ran.code, &*ran.err), (0, ""), "{}", ran.out);
+    holds(
+        &ran.out,
+        &[&format!("{file}: advice: `mcp__s__send` holds U+200B"), "SOURCE", "MOST EXPENSIVE", "pieces of advice"],
+    );
+    let checked = user.run(&["check", "--json"]).json();
+    let advice = checked["advice"].as_array().unwrap().iter();
+    let advice: Vec<(&str, &str)> =
+        advice.map(|advice| (advice["name"].as_str().unwrap(), advice["code"].as_str().unwrap())).collect();
+    let cut = checked["largest"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
+    let cut = cut.into_iter().find(|name| name.contains("xxx")).unwrap();
+    assert_eq!(cut.len(), 64);
+    let expected = [
+        ("mcp__s__send", "invisible-character"),
+        ("mcp__s__delete_file", "alike"),
+        ("mcp__s__list_rooms", "empty-description"),
+        (cut, "name-changed"),
+        ("mcp__s__bare", "no-description"),
+        ("mcp__s__odd", "schema-unchecked"),
+    ];
+    assert_eq!(advice, expected);
+    assert_eq!((&checked["sources"][0]["name"], &checked["sources"][0]["tools"]), (&json!("s"), &json!(7)));
+    for (fail_on, code) in [("error", 0), ("warning", 1), ("advice", 1), ("never", 0)] {
+        assert_eq!(user.run(&["check", "--fail-on", fail_on]).code, code, "{fail_on}");
+    }
+    user.write(".toolscout/config.yaml", "core: [bare]\n");
+    holds(&user.run(&["check"]).out, &["Not in effect until the workspace is trusted (--trust-workspace): core"]);
+    let missing = user.run(&["check", "--workspace", "nowhere"]);
+    assert_eq!(missing.code, 1);
+    holds(&missing.err, &["there is no folder nowhere"]);
 }
 
 #[test]

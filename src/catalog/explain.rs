@@ -50,6 +50,8 @@ pub struct Scored {
     pub name: String,
     /// BM25 score.
     pub score: f64,
+    /// What it is ranked by: the score, and something for what the query says of its name.
+    pub rank: f64,
     /// Why it is here: `exact`, `match`, `near`, `gate`, `floor` or `rank`.
     pub reason: &'static str,
     /// Parts of the score, for the terms it holds.
@@ -100,12 +102,13 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
     query.each_holder(&held, |holder| {
         let score = query.score(&holder);
         let shares = near.of(&holder, score);
+        let (score, rank) = ((score * SCORE_UNIT).round() / SCORE_UNIT, query.rank(score, shares.name));
         let nearness = Nearness { weight: shares.weight, score: shares.score, name: shares.name, sum: shares.sum() };
         let (id, length) = (holder.id, holder.length);
-        scored.push(Found { score, id, frequencies: holder.frequencies.into(), length, nearness });
+        scored.push(Found { score, rank, id, frequencies: holder.frequencies.into(), length, nearness });
     });
     let name = |found: &Found| &catalog.tool(found.id).name;
-    scored.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| name(a).cmp(name(b))));
+    scored.sort_by(|a, b| b.rank.cmp(&a.rank).then_with(|| name(a).cmp(name(b))));
 
     let passes = |found: &Found| gate.is_some_and(|gate| found.frequencies[gate] > 0) && found.held() >= floor;
     let hits = group.matches.iter().map(|id| match scored.iter().find(|found| found.id == *id) {
@@ -115,6 +118,7 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
             score: 0.0,
             reason: "exact",
             parts: Vec::new(),
+            rank: 0.0,
             nearness: None,
         },
     });
@@ -151,7 +155,8 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
 
 /// A tool that holds some of the query's terms.
 struct Found {
-    score: i64,
+    score: f64,
+    rank: i64,
     id: ToolId,
     frequencies: Box<[u16]>,
     length: f64,
@@ -165,17 +170,17 @@ impl Found {
 }
 
 fn scored_tool(query: &Query<'_>, found: &Found, reason: &'static str) -> Scored {
-    let score = found.score as f64 / SCORE_UNIT;
-    let times = |at: usize| query.sequence.iter().filter(|other| **other == at).count() as f64;
-    let part = |at: usize| times(at) * query.part(at, found.frequencies[at], found.length);
+    let (score, rank) = (found.score, found.rank as f64 / SCORE_UNIT);
+    let share = |part: f64| if score > 0.0 { part / score } else { 0.0 };
+    let part = |at: usize| query.times(at) * query.part(at, found.frequencies[at], found.length);
     let parts = (0..query.terms.len())
         .filter(|at| found.frequencies[*at] > 0)
         .map(|at| Part {
             word: query.terms[at].word.clone(),
             tf: found.frequencies[at],
             idf: query.terms[at].idf,
-            share: if score > 0.0 { part(at) / score } else { 0.0 },
+            share: share(part(at)),
         })
         .collect();
-    Scored { name: query.catalog.tool(found.id).name.to_string(), score, reason, parts, nearness: None }
+    Scored { name: query.catalog.tool(found.id).name.to_string(), score, rank, reason, parts, nearness: None }
 }

@@ -13,6 +13,7 @@ pub mod explain;
 mod index;
 pub mod inline;
 pub mod json_text;
+pub mod lint;
 pub mod listing;
 pub mod names;
 mod near;

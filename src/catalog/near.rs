@@ -4,7 +4,7 @@
 //! query says, which counts little but tells two tools apart that hold the same words. All settled on labelled queries: see
 //! ARCHITECTURE.md.
 
-use super::query::{Holder, Query, SCORE_UNIT};
+use super::query::{Holder, Query};
 
 /// What the shares of score and name count, beside that of the weight.
 const SCORE: f64 = 2.0;
@@ -67,15 +67,14 @@ impl<'a> Nearness<'a> {
         self.query.near_weight(term) / self.weight + SCORE * self.query.highest_part(term) / self.highest
     }
 
-    /// Of a tool with its score in [`SCORE_UNIT`].
-    pub fn of(&self, holder: &Holder<'_>, score: i64) -> Shares {
+    /// Of a tool with its score.
+    pub fn of(&self, holder: &Holder<'_>, score: f64) -> Shares {
         let held = (0..self.query.terms.len()).filter(|term| holder.frequencies[*term] > 0);
         let weight: f64 = held.map(|term| self.query.near_weight(term)).sum();
-        let names = self.query.catalog.index().names(holder.id).max(1);
         Shares {
             weight: weight / self.weight,
-            score: score as f64 / SCORE_UNIT / self.highest,
-            name: f64::from(holder.named) / f64::from(names),
+            score: score / self.highest,
+            name: self.query.name_share(holder),
             words: holder.held(),
         }
     }

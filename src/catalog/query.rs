@@ -2,6 +2,10 @@
 //!
 //! BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the idf of Lucene:
 //! `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`, `score = Σ idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length))`.
+//!
+//! BM25 does not know that a name says more than a description: `list users` would find `get_user_presence` before
+//! `list_users`, which says it once. So a document is ranked by its score and a share of the highest one, by how much of
+//! its name the query says.
 
 use std::sync::Arc;
 
@@ -12,6 +16,9 @@ use super::{Catalog, ToolId, words};
 
 const K1: f64 = 1.5;
 const B: f64 = 0.75;
+
+/// What a whole name in the query counts, as a share of the highest score. Settled on labelled queries: see ARCHITECTURE.md.
+const NAME: f64 = 0.2;
 
 /// SEARCH-7: scores are compared as whole numbers of this many to one.
 pub(super) const SCORE_UNIT: f64 = 1e9;
@@ -48,6 +55,8 @@ pub(super) struct Query<'a> {
     /// Whether some of the query did not count.
     pub truncated: bool,
     statistics: Statistics,
+    /// What a document would score that is about nothing but the terms that there are.
+    highest_known: f64,
 }
 
 impl<'a> Query<'a> {
@@ -78,7 +87,8 @@ impl<'a> Query<'a> {
             };
             sequence.push(at);
         }
-        Self { text, cut, catalog, view, terms, sequence, truncated, statistics }
+        let highest_known = sequence.iter().filter(|at| terms[**at].df > 0).map(|at| terms[*at].idf * (K1 + 1.0)).sum();
+        Self { text, cut, catalog, view, terms, sequence, truncated, statistics, highest_known }
     }
 
     /// The query as an answer repeats it.
@@ -160,11 +170,20 @@ impl<'a> Query<'a> {
         self.terms[term].idf * tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / self.statistics.mean_length))
     }
 
-    /// A document's score: its terms summed in query order, rounded to 1e-9 and counted in that unit ([`SCORE_UNIT`]).
-    pub fn score(&self, holder: &Holder<'_>) -> i64 {
+    /// A document's score: its terms summed in query order.
+    pub fn score(&self, holder: &Holder<'_>) -> f64 {
         let part = |term: &usize| self.part(*term, holder.frequencies[*term], holder.length);
-        let score: f64 = self.sequence.iter().map(part).sum();
-        (score * SCORE_UNIT).round() as i64
+        self.sequence.iter().map(part).sum()
+    }
+
+    /// How much of a document's name the query says, 0 to 1.
+    pub fn name_share(&self, holder: &Holder<'_>) -> f64 {
+        f64::from(holder.named) / f64::from(self.catalog.index().names(holder.id).max(1))
+    }
+
+    /// What a document is ranked by, given its score: rounded to 1e-9 and counted in that unit ([`SCORE_UNIT`]).
+    pub fn rank(&self, score: f64, name_share: f64) -> i64 {
+        ((score + NAME * self.highest_known * name_share) * SCORE_UNIT).round() as i64
     }
 }
 

@@ -95,7 +95,7 @@ fn gated(query: &Query<'_>, limit: usize, except: &[ToolId]) -> Vec<ToolId> {
     let mut best = Best::new(query.catalog, limit);
     query.each_holder(&[rarest], |holder| {
         if holder.held() >= floor && !except.contains(&holder.id) {
-            best.offer(query.score(&holder), holder.id, 0);
+            best.offer(query.rank(query.score(&holder), query.name_share(&holder)), holder.id, 0);
         }
     });
     best.kept.into_iter().map(|(_, id, _)| id).collect()
@@ -110,8 +110,9 @@ fn near(query: &Query<'_>, room: usize, except: &[ToolId]) -> Vec<Near> {
             return;
         }
         let score = query.score(&holder);
-        if nearness.of(&holder, score).is_enough() {
-            best.offer(score, holder.id, holder.lacks());
+        let shares = nearness.of(&holder, score);
+        if shares.is_enough() {
+            best.offer(query.rank(score, shares.name), holder.id, holder.lacks());
         }
     });
     best.kept.into_iter().map(|(_, id, lacks)| Near { id, missing: words(query, lacks) }).collect()

@@ -411,6 +411,21 @@ fn search_3_scores() {
 }
 
 #[test]
+fn search_7_a_name_that_is_said_ranks_first() {
+    let tools = [
+        "get_user_presence: Lists users and their presence: a list of users, or a list of lists of users",
+        "list_users: Shows everybody",
+        "list_groups: Shows everything",
+    ];
+    let catalog = catalog(vec![source(Kind::Mcp, "s", &tools)]);
+    assert_eq!(matches(&catalog, "list users")[0], "mcp__s__list_users");
+    let explained = explain::explain(&catalog, &catalog.view(&Scope::all()), "list users", None);
+    let of = |name: &str| explained.hits.iter().find(|hit| hit.name == name).map(|hit| (hit.score, hit.rank)).unwrap();
+    let (named, other) = (of("mcp__s__list_users"), of("mcp__s__get_user_presence"));
+    assert!(named.0 < other.0 && named.1 > other.1, "{named:?} {other:?}");
+}
+
+#[test]
 fn search_6_exact_names() {
     let catalog = catalog(town());
     for (rule, query, first) in [

@@ -1,39 +1,127 @@
-//! `toolscout check`: what is wrong with configuration and registries, where, and what to do.
+//! `toolscout check`: what is wrong with configuration and registries, what could be better, and what it all costs.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::answers::{Diagnostic, Initialized, Listed, Status, read};
 use super::failure::Failure;
-use super::flags::{Common, Output};
+use super::flags::{Check, Common, FailOn};
 use super::newcomer;
-use super::page::{Page, Style, count};
+use super::page::{Page, Style, count, grouped};
 use super::report::Report;
 use super::sidecar::Sidecar;
+use super::table::Column;
 use super::terminal::Terminal;
+use crate::call::Checker;
+use crate::catalog::Catalog;
+use crate::catalog::lint::{self, Finding};
+use crate::catalog::policy::Policy;
+use crate::catalog::scope::Scope;
+use crate::server::session::Options;
+use crate::workspace::config;
+use crate::workspace::snapshot::{Places, Snapshot, Workspace};
+use crate::workspace::trust::Trust;
 
-/// Runs the command. It fails if there are errors; warnings are no failure.
+const SOURCES: [Column; 3] = [Column::name("SOURCE"), Column::number("TOOLS"), Column::number("TOKENS")];
+const LARGEST: [Column; 2] = [Column::name("MOST EXPENSIVE TOOLS"), Column::number("TOKENS")];
+
+/// Sources of which the cost is shown; the others are counted together.
+const SHOWN: usize = 20;
+
+/// What could be better about the tools of registry files, and what they cost.
+#[derive(Serialize)]
+struct Lint {
+    advice: Vec<Advice>,
+    sources: Vec<Cost>,
+    largest: Vec<Cost>,
+}
+
+/// About one tool.
+#[derive(Serialize)]
+struct Advice {
+    /// The file it stands in.
+    file: String,
+    /// The name that a model sees.
+    name: String,
+    code: &'static str,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Cost {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<u64>,
+    tokens: u64,
+}
+
+/// `initialize`'s result, and beside it what else there is to say.
+#[derive(Serialize)]
+struct Checked<'a> {
+    diagnostics: &'a RawValue,
+    untrusted: &'a [String],
+    #[serde(flatten)]
+    lint: &'a Lint,
+}
+
+/// Runs the command. It fails if there are errors, or as `--fail-on` has it.
 ///
 /// # Errors
-/// As of a request.
-pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report, Failure> {
+/// As of a request; a workspace that is not there.
+pub fn run(common: &Common, args: &Check, terminal: Terminal) -> Result<Report, Failure> {
+    if let Some(missing) = common.workspace.as_ref().filter(|path| !path.is_dir()) {
+        return Err(Failure::Other(format!("there is no folder {}", missing.display())));
+    }
     let mut sidecar = Sidecar::open_without_servers(common)?;
     let opened: Initialized = read(&sidecar.opened)?;
     let errors = opened.errors();
-    if args.json {
-        return Ok(Report::json(sidecar.opened.get()).failed_if(errors > 0));
+    let all: usize = opened.diagnostics.iter().map(|file| file.diagnostics.len()).sum();
+    let warnings = all as u64 - errors;
+    let lint = lint(&sidecar.options);
+    let failed = match args.fail_on {
+        FailOn::Error => errors > 0,
+        FailOn::Warning => all > 0,
+        FailOn::Advice => all > 0 || !lint.advice.is_empty(),
+        FailOn::Never => false,
+    };
+    let status: Status = read(&sidecar.request("status", json!({}))?)?;
+    if args.output.json {
+        let opened: serde_json::Map<String, serde_json::Value> = read(&sidecar.opened)?;
+        let diagnostics = serde_json::value::to_raw_value(&opened["diagnostics"]);
+        let diagnostics = diagnostics.map_err(|error| Failure::Other(error.to_string()))?;
+        let checked = Checked { diagnostics: &diagnostics, untrusted: &status.untrusted, lint: &lint };
+        let json = serde_json::to_string(&checked).map_err(|error| Failure::Other(error.to_string()))?;
+        return Ok(Report::json(&json).failed_if(failed));
     }
     let mut page = Page::new(terminal);
     for file in &opened.diagnostics {
         file.diagnostics.iter().for_each(|diagnostic| show(&mut page, &file.file, diagnostic));
     }
-    let all: usize = opened.diagnostics.iter().map(|file| file.diagnostics.len()).sum();
-    if all > 0 {
-        let warnings = count(all as u64 - errors, "warning");
-        page.line(&[(Style::Bold, &format!("{}, {warnings}", count(errors, "error")))]);
-    } else if !newcomer::welcome(&mut sidecar, &mut page)? {
-        let status: Status = read(&sidecar.request("status", json!({}))?)?;
+    for Advice { file, name, code, message } in &lint.advice {
+        page.line(&[
+            (Style::Plain, &format!("{file}: ")),
+            (Style::Dim, "advice"),
+            (Style::Plain, &format!(": `{name}` {message} ")),
+            (Style::Dim, &format!("[{code}]")),
+        ]);
+    }
+    if !status.untrusted.is_empty() {
+        let keys = status.untrusted.join(", ");
+        page.paragraph("Not in effect until the workspace is trusted (--trust-workspace): ", Style::Yellow, &keys);
+    }
+    if all == 0 && lint.sources.is_empty() && newcomer::welcome(&mut sidecar, &mut page)? {
+        return Ok(Report::page(page));
+    }
+    costs(&mut page, &lint);
+    if all + lint.advice.len() > 0 {
+        let errors = count(errors, "error");
+        let advice = format!("{}, {} of advice", count(warnings, "warning"), count(lint.advice.len() as u64, "piece"));
+        page.line(&[(Style::Bold, &format!("{errors}, {advice}"))]);
+    } else {
         let listed: Listed = read(&sidecar.request("registry/list", json!({}))?)?;
         let files = status.watching.paths.iter().filter(|path| Path::new(path).is_file()).count();
         let [files, sources, tools] =
@@ -41,7 +129,7 @@ pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report,
                 .map(|(number, one)| count(number, one));
         page.line(&[(Style::Green, "All is well"), (Style::Plain, &format!(": {files}, {sources}, {tools}"))]);
     }
-    Ok(Report::page(page).failed_if(errors > 0))
+    Ok(Report::page(page).failed_if(failed))
 }
 
 /// `file:line:column: error: message [code]`, as compilers write it, so that editors can follow it.
@@ -57,4 +145,57 @@ fn show(page: &mut Page, file: &str, diagnostic: &Diagnostic) {
         (Style::Plain, &format!(": {} ", diagnostic.message)),
         (Style::Dim, &format!("[{}]", diagnostic.code)),
     ]);
+}
+
+fn costs(page: &mut Page, lint: &Lint) {
+    if lint.sources.is_empty() {
+        return;
+    }
+    page.gap();
+    let row = |cost: &Cost| [cost.name.clone(), grouped(cost.tools.unwrap_or_default()), grouped(cost.tokens)];
+    let mut rows: Vec<[String; 3]> = lint.sources.iter().take(SHOWN).map(row).collect();
+    if let Some(rest) = lint.sources.get(SHOWN..).filter(|rest| !rest.is_empty()) {
+        let sum = |of: fn(&Cost) -> u64| grouped(rest.iter().map(of).sum());
+        let name = format!("{} more", grouped(rest.len() as u64));
+        rows.push([name, sum(|cost| cost.tools.unwrap_or_default()), sum(|cost| cost.tokens)]);
+    }
+    page.table(0, &SOURCES, &rows);
+    page.gap();
+    let largest: Vec<[String; 2]> = lint.largest.iter().map(|cost| [cost.name.clone(), grouped(cost.tokens)]).collect();
+    page.table(0, &LARGEST, &largest);
+    page.gap();
+}
+
+/// Looks at the tools of the registry files, without a session around them.
+fn lint(options: &Options) -> Lint {
+    let workspace = options.places.workspace.clone().or_else(|| options.working_directory.clone());
+    let snapshot = Workspace::new(Places { workspace, ..options.places.clone() }).refresh();
+    let whole = options.trust_workspace || snapshot.trust.whole;
+    let config = config::merge(&snapshot.layers, &Trust { whole, approved: snapshot.trust.approved.clone() });
+    let policy = Policy::new(config.settings.tool_search, &config.settings.core);
+    let catalog = Catalog::new(snapshot.sources.iter().cloned(), Arc::new(policy));
+    let mut found = lint::findings(&catalog, &catalog.view(&Scope::all()));
+    for id in (0..catalog.len() as u32).filter(|id| !catalog.is_refused(*id)) {
+        let unchecked =
+            catalog.tool(id).schema().and_then(|schema| Checker::compile(schema).unchecked().map(str::to_owned));
+        found.extend(unchecked.map(|reason| {
+            let message =
+                format!("is called with arguments that nobody checks, since its schema cannot be used: {reason}");
+            Finding { id, code: "schema-unchecked", message }
+        }));
+    }
+    found.sort_by_key(|finding| finding.id);
+    let costs = lint::costs(&catalog);
+    let cost = |(name, tools, tokens)| Cost { name, tools: Some(tools), tokens };
+    let name = |id| catalog.tool(id).name.to_string();
+    Lint {
+        advice: found.into_iter().map(|finding| advice(&snapshot, &catalog, finding)).collect(),
+        sources: costs.sources.into_iter().map(cost).collect(),
+        largest: costs.largest.into_iter().map(|(id, tokens)| Cost { name: name(id), tools: None, tokens }).collect(),
+    }
+}
+
+fn advice(snapshot: &Snapshot, catalog: &Catalog, Finding { id, code, message }: Finding) -> Advice {
+    let file = snapshot.homes.get(&catalog.source_of(id).info.name).cloned().unwrap_or_default();
+    Advice { file, name: catalog.tool(id).name.to_string(), code, message }
 }

@@ -58,8 +58,8 @@ pub enum Command {
     Explain(Search),
     /// Measure how well labelled queries find the tools they want, and what the tools cost
     Eval(Eval),
-    /// Look for mistakes in configuration and registries; exit code 1 if there are errors
-    Check(Output),
+    /// Look for mistakes in configuration and registries, and for tools that are hard to find or dear
+    Check(Check),
     /// Show sources, the files they come from, whether search works, and shared sidecars that run
     Status(Output),
     /// Start the configured MCP servers and show what became of each; exit code 1 if one does not run
@@ -176,6 +176,24 @@ impl Search {
 }
 
 #[derive(Debug, Args)]
+pub struct Check {
+    /// The least that makes the exit code 1
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What `check` fails on.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum FailOn {
+    Error,
+    Warning,
+    Advice,
+    Never,
+}
+
+#[derive(Debug, Args)]
 pub struct Eval {
     /// Labelled queries: a line each, {"query": "…", "relevant": ["source/tool"]}; none relevant: nothing should be found
     #[arg(long, value_name = "FILE")]
@@ -276,7 +294,8 @@ impl Command {
             Self::Assemble(args) => args.output.json,
             Self::Describe(args) => args.output.json,
             Self::Stop(args) => args.output.json,
-            Self::Check(output) | Self::Status(output) | Self::McpList(output) | Self::Demo(output) => output.json,
+            Self::Check(args) => args.output.json,
+            Self::Status(output) | Self::McpList(output) | Self::Demo(output) => output.json,
         }
     }
 }
