@@ -10,6 +10,7 @@
 pub mod call;
 pub mod catalog;
 pub mod cli;
+pub mod connectors;
 pub mod diagnostic;
 pub mod host;
 pub mod mcp;

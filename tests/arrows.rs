@@ -12,12 +12,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &["catalog", "diagnostic"]),
     ("rpc", &["protocol"]),
     ("workspace", &["catalog", "diagnostic"]),
+    ("connectors", &["catalog", "call", "diagnostic"]),
     ("servers", &["workspace", "catalog", "diagnostic"]),
-    ("server", &["servers", "rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
+    ("server", &["connectors", "servers", "rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
     ("share", &["server", "rpc", "protocol", "workspace"]),
     ("host", &["rpc", "protocol"]),
     ("mcp", &["host", "rpc", "protocol"]),
-    ("cli", &["mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
+    ("cli", &["connectors", "mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -78,6 +79,7 @@ fn pure_modules_know_no_runtime_file_or_socket() {
             "rpc" => &["std::env"],
             "protocol" => &["tokio", "std::fs", "std::env"],
             "workspace" | "server" => &["jsonrpsee", "std::env", "stdout", "rmcp"],
+            "connectors" => &["jsonrpsee", "std::env", "stdout", "rmcp"],
             "servers" => &["jsonrpsee", "std::env", "io::stdout"],
             _ => &["jsonrpsee"],
         };

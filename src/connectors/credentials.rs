@@ -1,0 +1,230 @@
+//! `credentials.json` among the user's configuration: the token of each gateway that a person signed in to.
+//!
+//! `{"gateways": {"https://gateway.example": {"token": "…"}}}`, for its owner alone. What else stands in it is kept. A
+//! token is only ever given out for the gateway that it was stored for.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::origin::Origin;
+use super::token::Token;
+
+/// Bytes of the largest file that is read.
+const LARGEST: u64 = 256 << 10;
+
+/// Why a file with a token in it is not taken.
+#[derive(Debug)]
+pub enum Unread {
+    /// There is none.
+    Missing,
+    /// Others than its owner may read or write it.
+    Exposed,
+    /// It is no regular file of a sensible size, or the system refused.
+    Failed(String),
+    /// It does not say what it should.
+    Malformed(&'static str),
+}
+
+impl Unread {
+    /// For a person: what is wrong and what to do. `None` where nothing is.
+    pub fn told(&self) -> Option<String> {
+        match self {
+            Self::Missing => None,
+            Self::Exposed => Some(
+                "others than its owner may read it, so the token in it is not used: take their rights away (chmod 600)"
+                    .into(),
+            ),
+            Self::Failed(why) => Some(format!("it cannot be read: {why}")),
+            Self::Malformed(why) => Some(format!("it is of no use: {why}")),
+        }
+    }
+}
+
+/// The text of a file that is its owner's alone.
+///
+/// # Errors
+/// See [`Unread`].
+pub(super) fn read_private(path: &Path) -> Result<String, Unread> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Unread::Missing,
+        _ => Unread::Failed(error.to_string()),
+    };
+    let found = fs::metadata(path).map_err(failed)?;
+    if !found.is_file() {
+        return Err(Unread::Failed("it is no regular file".into()));
+    }
+    if found.len() > LARGEST {
+        return Err(Unread::Failed(format!("it has more than {LARGEST} bytes")));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        if found.permissions().mode() & 0o077 != 0 {
+            return Err(Unread::Exposed);
+        }
+    }
+    fs::read_to_string(path).map_err(failed)
+}
+
+/// Where the file is in the user's folder.
+pub fn path_in(folder: &Path) -> PathBuf {
+    folder.join("credentials.json")
+}
+
+/// The token that was stored for a gateway.
+///
+/// # Errors
+/// See [`Unread`]; a file that has none for this gateway counts as missing.
+pub fn token(folder: &Path, origin: &Origin) -> Result<Token, Unread> {
+    let file = parse(&read_private(&path_in(folder))?)?;
+    let stored = file.get("gateways").and_then(|gateways| gateways.get(origin.to_string()));
+    let stored = stored.ok_or(Unread::Missing)?;
+    let text = stored.get("token").and_then(Value::as_str);
+    text.and_then(Token::new).ok_or(Unread::Malformed("no token stands where one should"))
+}
+
+/// Stores a token for a gateway, over an older one.
+///
+/// # Errors
+/// Those of reading and writing the file; one that is there and of no use is left as it is.
+pub fn store(folder: &Path, origin: &Origin, token: &Token) -> io::Result<()> {
+    let mut file = existing(folder)?;
+    let gateways = file.entry("gateways").or_insert_with(|| Value::Object(Map::new()));
+    let Value::Object(gateways) = gateways else {
+        return Err(io::Error::other("`gateways` in it is no map"));
+    };
+    gateways.insert(origin.to_string(), serde_json::json!({ "token": token.reveal() }));
+    write(folder, &file)
+}
+
+/// Takes tokens away: that of one gateway, or all. The origins they were for.
+///
+/// # Errors
+/// As of [`store`].
+pub fn remove(folder: &Path, origin: Option<&Origin>) -> io::Result<Vec<String>> {
+    let mut file = existing(folder)?;
+    let Some(Value::Object(gateways)) = file.get_mut("gateways") else { return Ok(Vec::new()) };
+    let named = origin.map(ToString::to_string);
+    let (gone, kept): (Map<_, _>, Map<_, _>) = std::mem::take(gateways)
+        .into_iter()
+        .partition(|(origin, _)| named.as_ref().is_none_or(|named| named == origin));
+    *gateways = kept;
+    if !gone.is_empty() {
+        write(folder, &file)?;
+    }
+    Ok(gone.into_iter().map(|(origin, _)| origin).collect())
+}
+
+/// What the file says, whoever may read it: it is about to be its owner's alone.
+fn existing(folder: &Path) -> io::Result<Map<String, Value>> {
+    match fs::read_to_string(path_in(folder)) {
+        Ok(text) => parse(&text).map_err(|_| io::Error::other("what is in it is no JSON map")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Map::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn parse(text: &str) -> Result<Map<String, Value>, Unread> {
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    // The parser's own message could show a part of the token.
+    serde_json::from_str(text).map_err(|_| Unread::Malformed("it is no JSON map"))
+}
+
+fn write(folder: &Path, file: &Map<String, Value>) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(file)?;
+    write_private(&path_in(folder), &format!("{text}\n"))
+}
+
+/// Writes a file that is its owner's alone, whole or not at all.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut builder = fs::DirBuilder::new();
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+        builder.mode(0o700);
+        options.mode(0o600);
+    }
+    builder.recursive(true).create(folder)?;
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    let beside = folder.join(format!(".{name}.{}", std::process::id()));
+    // One that another of this number left behind.
+    let _ = fs::remove_file(&beside);
+    let written = options.open(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let written = written.and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(text: &str) -> Origin {
+        Origin::read(text).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_for_its_gateway_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("toolscout");
+        let (a, b) = (origin("https://a.example"), origin("https://b.example"));
+        assert!(matches!(token(&folder, &a), Err(Unread::Missing)));
+        let secret = Token::new("tk_a").unwrap();
+        store(&folder, &a, &secret).unwrap();
+        assert!(token(&folder, &a).unwrap() == secret);
+        assert!(matches!(token(&folder, &b), Err(Unread::Missing)));
+        store(&folder, &b, &Token::new("tk_b").unwrap()).unwrap();
+        assert_eq!(remove(&folder, Some(&a)).unwrap(), ["https://a.example"]);
+        assert!(matches!(token(&folder, &a), Err(Unread::Missing)));
+        assert_eq!(remove(&folder, None).unwrap(), ["https://b.example"]);
+        assert_eq!(remove(&folder, None).unwrap(), [] as [String; 0]);
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["credentials.json"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let a = origin("https://a.example");
+        store(folder.path(), &a, &Token::new("tk_a").unwrap()).unwrap();
+        let path = path_in(folder.path());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        for mode in [0o640, 0o604, 0o644] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(matches!(token(folder.path(), &a), Err(Unread::Exposed)), "{mode:o}");
+        }
+        store(folder.path(), &a, &Token::new("tk_c").unwrap()).unwrap();
+        assert!(token(folder.path(), &a).unwrap() == Token::new("tk_c").unwrap(), "signing in again mends it");
+    }
+
+    #[test]
+    fn what_is_no_use_is_told_without_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let a = origin("https://a.example");
+        for text in ["{\"tk_secret\"", "[\"tk_secret\"]", r#"{"gateways": {"https://a.example": {"token": 5}}}"#] {
+            write_private(&path_in(folder.path()), text).unwrap();
+            let why = token(folder.path(), &a).unwrap_err();
+            assert!(!why.told().unwrap().contains("tk_secret"), "CONN-7: {text}");
+        }
+        write_private(&path_in(folder.path()), "{\"tk_secret\"").unwrap();
+        assert!(store(folder.path(), &a, &Token::new("x").unwrap()).is_err(), "what a person wrote is not lost");
+    }
+}
