@@ -18,7 +18,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("share", &["server", "rpc", "protocol", "workspace"]),
     ("host", &["rpc", "protocol"]),
     ("mcp", &["host", "rpc", "protocol"]),
-    ("cli", &["connectors", "mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
+    (
+        "cli",
+        &["connectors", "mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"],
+    ),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

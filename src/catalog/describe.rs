@@ -1,11 +1,40 @@
 //! Schemas on demand: what `tool_describe` answers.
 
+use serde_json::value::RawValue;
+
 use super::json_text::{push_compact, push_string};
 use super::view::View;
 use super::{Catalog, Named};
 
+/// What somebody else says of a name that the catalog does not know.
+#[derive(Debug, Clone)]
+pub enum Elsewhere {
+    /// There is a tool.
+    Tool {
+        /// Its visible name.
+        name: String,
+        /// Its description.
+        description: String,
+        /// The JSON of its schema.
+        parameters: Box<RawValue>,
+    },
+    /// It could not be asked about, and why.
+    Error(String),
+}
+
 /// DESCRIBE-1 … DESCRIBE-4: the answer as JSON. `names` are in the order asked, each once.
 pub fn answer(catalog: &Catalog, view: &View, names: &[String]) -> String {
+    answer_with(catalog, view, names, |_| None)
+}
+
+/// The same, where names that the catalog does not know may be known elsewhere (CONN-9).
+pub fn answer_with<'a>(
+    catalog: &Catalog,
+    view: &View,
+    names: &[String],
+    elsewhere: impl Fn(&str) -> Option<&'a Elsewhere>,
+) -> String {
+    let mut remote = Vec::new();
     let mut tools = String::new();
     let mut errors = String::new();
     let mut not_found = String::new();
@@ -18,24 +47,23 @@ pub fn answer(catalog: &Catalog, view: &View, names: &[String]) -> String {
                 }
                 described.push(id);
                 let tool = catalog.tool(id);
-                separate(&mut tools);
-                push_string(&tool.name, &mut tools);
-                tools.push_str(":{\"description\":");
-                push_string(&tool.description(), &mut tools);
-                tools.push_str(",\"parameters\":");
-                push_compact(tool.schema().unwrap_or("{}"), &mut tools);
-                tools.push('}');
+                push_tool(&tool.name, &tool.description(), tool.schema().unwrap_or("{}"), &mut tools);
             }
             Named::Core | Named::Visible(_) | Named::Bridge => {
-                separate(&mut errors);
-                push_string(name, &mut errors);
-                errors.push(':');
-                push_string(&catalog.called_directly(name, view), &mut errors);
+                push_error(name, &catalog.called_directly(name, view), &mut errors);
             }
-            Named::Unknown => {
-                separate(&mut not_found);
-                push_string(name, &mut not_found);
-            }
+            Named::Unknown => match elsewhere(name) {
+                Some(Elsewhere::Tool { name, .. }) if remote.contains(&name) => {}
+                Some(Elsewhere::Tool { name, description, parameters }) => {
+                    remote.push(name);
+                    push_tool(name, description, parameters.get(), &mut tools);
+                }
+                Some(Elsewhere::Error(why)) => push_error(name, why, &mut errors),
+                None => {
+                    separate(&mut not_found);
+                    push_string(name, &mut not_found);
+                }
+            },
         }
     }
     let mut out = format!("{{\"tools\":{{{tools}}}");
@@ -48,6 +76,23 @@ pub fn answer(catalog: &Catalog, view: &View, names: &[String]) -> String {
     }
     out.push('}');
     out
+}
+
+fn push_tool(name: &str, description: &str, parameters: &str, tools: &mut String) {
+    separate(tools);
+    push_string(name, tools);
+    tools.push_str(":{\"description\":");
+    push_string(description, tools);
+    tools.push_str(",\"parameters\":");
+    push_compact(parameters, tools);
+    tools.push('}');
+}
+
+fn push_error(name: &str, why: &str, errors: &mut String) {
+    separate(errors);
+    push_string(name, errors);
+    errors.push(':');
+    push_string(why, errors);
 }
 
 fn separate(list: &mut String) {

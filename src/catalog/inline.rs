@@ -42,16 +42,20 @@ pub fn with_inline(catalog: &Catalog, tools: &str) -> Result<Arc<Derived>, serde
         return Ok(kept);
     }
     let derived = Arc::new(derive(catalog, tools)?);
+    keep(catalog, tools, derived.clone());
+    Ok(derived)
+}
+
+/// Keeps what was derived from a catalog by the text that it was derived with.
+pub(super) fn keep(catalog: &Catalog, tools: &str, derived: Arc<Derived>) {
     let mut kept = catalog.derived.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = |kept: &FxHashMap<Box<str>, Arc<Derived>>| kept.keys().map(|key| key.len()).sum::<usize>();
     if kept.len() >= KEPT || bytes(&kept) + tools.len() > KEPT_BYTES {
         kept.clear();
     }
     if tools.len() <= KEPT_BYTES {
-        kept.insert(tools.into(), derived.clone());
+        kept.insert(tools.into(), derived);
     }
-    drop(kept);
-    Ok(derived)
 }
 
 /// The same if it was made before.

@@ -20,6 +20,7 @@ mod near;
 pub mod pattern;
 pub mod policy;
 mod query;
+pub mod remote;
 pub mod render;
 pub mod scope;
 pub mod search;

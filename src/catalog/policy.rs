@@ -35,6 +35,13 @@ impl Policy {
     }
 }
 
+impl Policy {
+    /// CONN-2: whether the tools that a gateway finds are searched like deferred ones.
+    pub fn defers_remote(&self) -> bool {
+        self.settings.enabled != Enabled::Off
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self::new(ToolSearch::default(), &CoreSet::default())

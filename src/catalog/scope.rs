@@ -76,6 +76,27 @@ impl Scope {
         (nameless || self.enabled.as_ref().is_none_or(named)) && !named(&self.disabled)
     }
 
+    /// Whether a remote tool is granted (CONN-8): it is of the toolset `connectors`, and of its connector's own.
+    pub fn grants_remote(&self, connector: &str, name: &str) -> bool {
+        self.grants_toolset(&format!("{REMOTE}-{connector}"), REMOTE) && self.grants_tool(name)
+    }
+
+    /// Whether some remote tool could be granted. `false` is certain: nothing need be asked about.
+    pub fn may_grant_remote(&self) -> bool {
+        let begins = |list: &Option<Vec<String>>, prefix: &str| {
+            list.as_ref().is_none_or(|list| list.iter().any(|pattern| may_begin_with(pattern, prefix)))
+        };
+        // What no connector and no tool is named, so that only a pattern for all of them has it.
+        let (any, all) = (format!("{REMOTE}-\u{1}"), format!("{REMOTE}__\u{1}__\u{1}"));
+        let toolset = self.enabled.as_ref().is_none_or(|set| set.matches(REMOTE))
+            || begins(&self.grant.enabled, &format!("{REMOTE}-"));
+        toolset
+            && !self.disabled.matches(REMOTE)
+            && !self.disabled.matches(&any)
+            && begins(&self.grant.allow, &format!("{REMOTE}__"))
+            && !self.deny.matches(&all)
+    }
+
     /// JSON pointers in the grant of patterns that look like globs and are none: they would grant or deny nothing.
     pub fn invalid(&self) -> Vec<String> {
         let mut pointers = Vec::new();
@@ -106,6 +127,15 @@ impl Scope {
     }
 }
 
+/// Toolset of remote tools, and what their names begin with.
+const REMOTE: &str = "connectors";
+
+/// Whether a pattern could match a text that begins so.
+fn may_begin_with(pattern: &str, prefix: &str) -> bool {
+    let literal = pattern.find(['*', '?', '[', '{', '\\']).map_or(pattern, |at| &pattern[..at]);
+    literal.starts_with(prefix) || literal.len() < pattern.len() && prefix.starts_with(literal)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +158,43 @@ mod tests {
         for (enabled, granted) in [(Some(list(&["a"])), true), (Some(vec![]), false), (None, true)] {
             let scope = Scope::new(Grant { enabled, ..Grant::default() });
             assert_eq!(scope.grants_toolset("", ""), granted);
+        }
+    }
+
+    #[test]
+    fn conn_8_what_grants_no_remote_tool_is_known_beforehand() {
+        let on = |names: &[&str]| Grant { enabled: Some(list(names)), ..Grant::default() };
+        let off = |names: &[&str]| Grant { disabled: list(names), ..Grant::default() };
+        let allow = |names: &[&str]| Grant { allow: Some(list(names)), ..Grant::default() };
+        let deny = |names: &[&str]| Grant { deny: list(names), ..Grant::default() };
+        for (grant, may, gmail, slack) in [
+            (Grant::default(), true, true, true),
+            (on(&["connectors"]), true, true, true),
+            (on(&["connectors-gmail"]), true, true, false),
+            (on(&["connectors-*"]), true, true, true),
+            (on(&["conn*"]), true, true, true),
+            (on(&["*"]), true, true, true),
+            (on(&["mcp-linear", "linear", "mcp-*"]), false, false, false),
+            (on(&["connector"]), false, false, false),
+            (on(&[]), false, false, false),
+            (off(&["connectors"]), false, false, false),
+            (off(&["connectors-*"]), false, false, false),
+            (off(&["connectors-gmail"]), true, false, true),
+            (off(&["*"]), false, false, false),
+            (allow(&["connectors__gmail__*"]), true, true, false),
+            (allow(&["mcp__*"]), false, false, false),
+            (allow(&["*__X"]), true, true, true),
+            (allow(&[]), false, false, false),
+            (deny(&["connectors__*"]), false, false, false),
+            (deny(&["connectors__gmail__X"]), true, false, true),
+        ] {
+            let scope = Scope::new(grant.clone());
+            let got = [
+                scope.may_grant_remote(),
+                scope.grants_remote("gmail", "connectors__gmail__X"),
+                scope.grants_remote("slack", "connectors__slack__X"),
+            ];
+            assert_eq!(got, [may, gmail, slack], "{grant:?}");
         }
     }
 

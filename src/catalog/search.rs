@@ -177,6 +177,18 @@ pub fn answer(catalog: &Catalog, view: &View, groups: &[Group], unavailable: &[U
     out
 }
 
+/// CONN-2: the same answer, with what became of the search among remote tools.
+pub fn with_remote_status(mut answer: String, status: &str, message: &str) -> String {
+    if answer.pop().is_some() {
+        answer.push_str(",\"connectors\":{\"status\":");
+        push_string(status, &mut answer);
+        answer.push_str(",\"message\":");
+        push_string(message, &mut answer);
+        answer.push_str("}}");
+    }
+    answer
+}
+
 fn push_group(catalog: &Catalog, view: &View, group: &Group, unavailable: &[Unavailable<'_>], out: &mut String) {
     out.push_str("{\"query\":");
     push_string(&group.query, out);

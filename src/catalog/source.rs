@@ -62,6 +62,8 @@ pub enum Origin {
     Connection,
     /// An attached MCP server.
     Server,
+    /// A connector gateway, for one search.
+    Gateway,
     /// A registry file of the workspace.
     Workspace,
     /// A registry file of the user.
@@ -76,6 +78,7 @@ impl Origin {
         match self {
             Self::Inline | Self::Connection => "connection",
             Self::Server => "server",
+            Self::Gateway => "gateway",
             Self::Workspace | Self::User | Self::Flag => "file",
         }
     }

@@ -744,3 +744,101 @@ fn real_catalogs() {
         }
     }
 }
+
+mod remote {
+    use super::*;
+    use crate::catalog::remote::{RemoteTool, with_remote};
+
+    const GMAIL: RemoteTool<'_> = RemoteTool {
+        name: "connectors__gmail__SEND_EMAIL",
+        slug: "GMAIL_SEND_EMAIL",
+        description: "Sends an email with Gmail",
+        parameters: r#"{"type": "object", "required": ["to"]}"#,
+    };
+
+    fn names(catalog: &Catalog, ids: &[u32]) -> Vec<String> {
+        ids.iter().map(|id| catalog.tool(*id).name.to_string()).collect()
+    }
+
+    #[test]
+    fn conn_2_hits_and_local_tools_are_ranked_in_one_pass() {
+        let town = catalog(town());
+        let derived = with_remote(&town, [GMAIL]);
+        assert!(Arc::ptr_eq(&derived, &with_remote(&town, [GMAIL])), "kept by content");
+        let (all, view) = (&derived.catalog, derived.catalog.view(&Scope::all()));
+        let found = search::run(all, &view, "send gmail email", Some(5));
+        assert_eq!(names(all, &found.matches), ["connectors__gmail__SEND_EMAIL"]);
+        let answer: Value = serde_json::from_str(&search::answer(all, &view, &[found], &[])).unwrap();
+        let told = json!({
+            "source": "connectors", "source_name": "connectors", "description": GMAIL.description, "required": ["to"],
+        });
+        assert_eq!(answer["tools"]["connectors__gmail__SEND_EMAIL"], told);
+        assert_eq!(answer["total_available"], town.view(&Scope::all()).deferred_count + 1, "SEARCH-8: hits count");
+        let found = search::run(all, &view, "close issue", Some(5));
+        assert_eq!(names(all, &found.matches), ["mcp__tracker__close_issue"], "the same gate for both");
+        let found = search::run(all, &view, "connectors__gmail__send_email", Some(5));
+        assert_eq!(names(all, &found.matches), ["connectors__gmail__SEND_EMAIL"], "SEARCH-6");
+    }
+
+    #[test]
+    fn conn_2_a_hit_counts_for_its_own_query_alone() {
+        let town = catalog(town());
+        let all = with_remote(&town, [GMAIL]).catalog.clone();
+        let view = all.view(&Scope::all());
+        let without = view.hiding(&all, all.find(GMAIL.name));
+        assert_eq!(without.deferred_count, town.view(&Scope::all()).deferred_count);
+        assert!(search::run(&all, &without, "send gmail email", None).matches.is_empty());
+        for query in ["create issue", "note", "send email", "list"] {
+            let here = names(&all, &search::run(&all, &without, query, None).matches);
+            assert_eq!(
+                here,
+                names(&town, &search::run(&town, &town.view(&Scope::all()), query, None).matches),
+                "{query}"
+            );
+        }
+    }
+
+    #[test]
+    fn conn_8_the_scope_was_applied_before() {
+        let grant = Grant { enabled: Some(vec!["connectors-gmail".into()]), ..Grant::default() };
+        let all = with_remote(&catalog(town()), [GMAIL]).catalog.clone();
+        let view = all.view(&Scope::new(grant));
+        assert_eq!((view.deferred_count, view.visible.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_tool_of_the_host_keeps_its_name() {
+        let own = source(Kind::Plugin, "own", &["connectors__gmail__SEND_EMAIL: Mine"]);
+        let all = with_remote(&catalog(vec![own]), [GMAIL]).catalog.clone();
+        let id = all.find(GMAIL.name).unwrap();
+        assert_eq!((&*all.source_of(id).info.name, all.view(&Scope::all()).deferred_count), ("own", 1));
+    }
+
+    #[test]
+    fn conn_9_names_known_elsewhere_are_described_in_order() {
+        let elsewhere = |name: &str| match name {
+            "connectors__a__X" | "connectors__A__X" => Some(Box::leak(Box::new(describe::Elsewhere::Tool {
+                name: "connectors__a__X".into(),
+                description: "d".into(),
+                parameters: serde_json::value::RawValue::from_string(r#"{"b": 1, "a": 2}"#.into()).unwrap(),
+            })) as &_),
+            "connectors__a__Y" => Some(Box::leak(Box::new(describe::Elsewhere::Error("later".into()))) as &_),
+            _ => None,
+        };
+        let names = ["connectors__A__X", "connectors__a__X", "connectors__a__Y", "note_add", "connectors__a__Z"];
+        let catalog = catalog(town());
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let answer = describe::answer_with(&catalog, &catalog.view(&Scope::all()), &names, elsewhere);
+        assert!(
+            answer.starts_with(
+                r#"{"tools":{"connectors__a__X":{"description":"d","parameters":{"b":1,"a":2}},"note_add""#
+            ),
+            "{answer}"
+        );
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(
+            (&answer["errors"], &answer["not_found"]),
+            (&json!({"connectors__a__Y": "later"}), &json!(["connectors__a__Z"]))
+        );
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::bits::Bits;
 use super::listing::Block;
 use super::scope::Scope;
-use super::source::{Source, Tool};
+use super::source::{Origin, Source, Tool};
 use super::{Catalog, ToolId};
 
 /// A scope applied to a catalog. Valid for that catalog only.
@@ -45,14 +45,18 @@ impl View {
         let mut by_source = Vec::new();
         let mut granted = Bits::new(catalog.len());
         for (index, source) in catalog.sources.iter().enumerate() {
-            if !scope.grants_toolset(&source.toolset, &source.info.name) {
+            // Remote tools are of several toolsets each, and came through the scope before they came here.
+            let is_remote = source.info.origin == Origin::Gateway;
+            if !is_remote && !scope.grants_toolset(&source.toolset, &source.info.name) {
                 continue;
             }
             for (id, tool) in catalog.tools_of(index) {
                 if catalog.is_refused(id) || (scope.names_tools() && !scope.grants_tool(&tool.name)) {
                     continue;
                 }
-                if catalog.policy.may_defer(source.info.kind, &tool.name, &tool.tool) {
+                if is_remote && catalog.policy.defers_remote()
+                    || catalog.policy.may_defer(source.info.kind, &tool.name, &tool.tool)
+                {
                     deferred.insert(id);
                     counts[index] += 1;
                 } else {
@@ -67,6 +71,10 @@ impl View {
         } else {
             visible.extend(by_source.into_iter().filter(|id| !catalog.is_inline.contains(*id)));
         }
+        Self::of(catalog, scope, deferred, counts, visible)
+    }
+
+    fn of(catalog: &Catalog, scope: Scope, deferred: Bits, counts: Vec<u32>, visible: Vec<ToolId>) -> Self {
         let deferred_count = counts.iter().sum::<u32>() as usize;
         let few = catalog.len() - deferred_count <= FEW;
         let others = few.then(|| (0..catalog.len() as ToolId).filter(|id| !deferred.contains(*id)).collect());
@@ -80,6 +88,18 @@ impl View {
             statistics: OnceLock::new(),
             blocks: OnceLock::new(),
         }
+    }
+
+    /// The same without some of the deferred tools.
+    pub fn hiding(&self, catalog: &Catalog, hidden: impl IntoIterator<Item = ToolId>) -> Self {
+        let (mut deferred, mut counts) = (self.deferred.clone(), self.counts.clone());
+        for id in hidden {
+            if deferred.contains(id) {
+                deferred.remove(id);
+                counts[catalog.source_index(id)] -= 1;
+            }
+        }
+        Self::of(catalog, self.scope.clone(), deferred, counts, self.visible.clone())
     }
 
     /// Whether every tool of a source is deferred.

@@ -1,6 +1,7 @@
 //! What the model does with the bridge: `bridge/call`, `bridge/resolve`, `bridge/plan`.
 
 mod in_sidecar;
+mod remote;
 
 use std::sync::Arc;
 
@@ -61,8 +62,7 @@ impl Asked {
             Ok(given) => given,
             // The host passed on what the model wrote: numbers no type holds, half a surrogate, endless nesting.
             Err(error) if is_callable(sight, name) => {
-                let problem = format!("Nothing was invoked: `arguments` cannot be read ({error}).");
-                return Ok(Self::Call(Err(Problem::new(problem)), None));
+                return Ok(Self::unreadable(&error));
             }
             Err(_) => None,
         };
@@ -71,15 +71,7 @@ impl Asked {
             "tool_describe" => Ok(Self::Describe(given)),
             "tool_call" => Ok(Self::Call(envelope::parse(given), None)),
             _ => match sight.catalog.resolve(name, &sight.view) {
-                Named::Deferred(_) => {
-                    let given = arguments::object(given);
-                    let given =
-                        given.map_err(|problem| Problem::new(format!("Nothing was invoked: {}", problem.error)));
-                    let entry = given.map(|arguments| {
-                        vec![Entry { name: name.to_owned(), arguments, flattened: Map::new(), repairs: Vec::new() }]
-                    });
-                    Ok(Self::Call(entry, Some(format!("`{name}` was called directly: taken as a tool_call of it"))))
-                }
+                Named::Deferred(_) => Ok(Self::direct(name, given)),
                 _ => {
                     let shown: String = name.chars().take(128).collect();
                     let message = format!("`{shown}` is no bridge tool and no deferred tool in scope: run it yourself");
@@ -87,6 +79,22 @@ impl Asked {
                 }
             },
         }
+    }
+}
+
+impl Asked {
+    fn unreadable(error: &serde_json::Error) -> Self {
+        Self::Call(Err(Problem::new(format!("Nothing was invoked: `arguments` cannot be read ({error})."))), None)
+    }
+
+    /// CALL-13: a deferred tool called by its own name.
+    fn direct(name: &str, given: Option<Value>) -> Self {
+        let given = arguments::object(given);
+        let given = given.map_err(|problem| Problem::new(format!("Nothing was invoked: {}", problem.error)));
+        let entry = given.map(|arguments| {
+            vec![Entry { name: name.to_owned(), arguments, flattened: Map::new(), repairs: Vec::new() }]
+        });
+        Self::Call(entry, Some(format!("`{name}` was called directly: taken as a tool_call of it")))
     }
 }
 
@@ -123,22 +131,34 @@ pub async fn call(call: Call<Session>, params: BridgeParams) -> Result<BridgeRes
     let _timer = call.session.metrics.time("bridge/call", call.ticket.arrived);
     let current = call.session.current(&call, params.progress_token.as_ref()).await?;
     let sight = Sight::new(&current, scope(params.scope)?, params.tools).await?;
-    match Asked::read(&sight, &params.name, params.arguments)? {
-        Asked::Search(given) => search(sight, given).await,
-        Asked::Describe(given) => describe(&sight, given),
+    match remote::read(&call, &current, &sight, &params.name, params.arguments).await? {
+        Asked::Search(given) => search(&call, &current, sight, given).await,
+        Asked::Describe(given) => describe(&call, &current, &sight, given).await,
         Asked::Call(Err(problem), _) => Ok(BridgeResult::Content(refuse_problem(problem))),
-        Asked::Call(Ok(entries), why) => match ready(&call, &sight, entries, why).await {
-            Err(refused) => Ok(BridgeResult::Content(refused)),
-            Ok(_) if call.cancel.is_cancelled() => Err(RpcError::cancelled()),
-            Ok(ready) if is_servers(&sight, ready.id) => {
-                in_sidecar::run(&call, &current, &sight, ready, params.call_id, params.progress_token).await
+        Asked::Call(Ok(entries), why) => {
+            if let Some(account) = remote::account_for(&call, &current, &sight, &entries).await?
+                && let Some(result) = remote::run(&call, &sight, &account, &entries, &why, &params.call_id).await?
+            {
+                return Ok(result);
             }
-            Ok(ready) => run(&call, &sight, ready, params.call_id).await,
-        },
+            match ready(&call, &sight, entries, why).await {
+                Err(refused) => Ok(BridgeResult::Content(refused)),
+                Ok(_) if call.cancel.is_cancelled() => Err(RpcError::cancelled()),
+                Ok(ready) if is_servers(&sight, ready.id) => {
+                    in_sidecar::run(&call, &current, &sight, ready, params.call_id, params.progress_token).await
+                }
+                Ok(ready) => run(&call, &sight, ready, params.call_id).await,
+            }
+        }
     }
 }
 
-async fn search(sight: Sight, given: Option<Value>) -> Result<BridgeResult, RpcError> {
+async fn search(
+    call: &Call<Session>,
+    current: &Current,
+    sight: Sight,
+    given: Option<Value>,
+) -> Result<BridgeResult, RpcError> {
     let asked = arguments::object(given)
         .and_then(|given| arguments::queries(&given).map(|queries| (queries, arguments::limit(&given))));
     let (queries, limit) = match asked {
@@ -147,6 +167,17 @@ async fn search(sight: Sight, given: Option<Value>) -> Result<BridgeResult, RpcE
     };
     // Below one is as one, and what is out of range is clamped where settings are known.
     let limit = limit.map(|limit| limit.clamp(1, i64::from(u32::MAX)) as u32);
+    let sight = match remote::search(call, current, sight, &queries).await? {
+        remote::Searched::Local(sight) => sight,
+        remote::Searched::Failed(sight, failure) => {
+            let answer = move || remote::answer_without(&sight, &queries, limit, &failure);
+            return content(off_thread(answer).await?, false);
+        }
+        remote::Searched::Found(sight, found) => {
+            let answer = move || remote::answer_with(&sight, &found, &queries, limit);
+            return content(off_thread(answer).await?, false);
+        }
+    };
     let answer = move |Sight { catalog, view }: Sight| {
         let groups: Vec<_> = queries.iter().map(|query| search::run(&catalog, &view, query, limit)).collect();
         search::answer(&catalog, &view, &groups, &view.unavailable(&catalog))
@@ -159,9 +190,18 @@ async fn search(sight: Sight, given: Option<Value>) -> Result<BridgeResult, RpcE
     content(json, false)
 }
 
-fn describe(sight: &Sight, given: Option<Value>) -> Result<BridgeResult, RpcError> {
+async fn describe(
+    call: &Call<Session>,
+    current: &Current,
+    sight: &Sight,
+    given: Option<Value>,
+) -> Result<BridgeResult, RpcError> {
     match arguments::object(given).and_then(|given| arguments::names(&given)) {
-        Ok(names) => content(describe::answer(&sight.catalog, &sight.view, &names), false),
+        Ok(names) => {
+            let elsewhere = remote::describe(call, current, sight, &names).await?;
+            let answer = describe::answer_with(&sight.catalog, &sight.view, &names, |name| elsewhere.get(name));
+            content(answer, false)
+        }
         Err(problem) => Ok(BridgeResult::Content(refuse_problem(problem))),
     }
 }
@@ -320,9 +360,12 @@ pub async fn resolve(call: Call<Session>, params: BridgeParams) -> Result<Resolv
     let _timer = call.session.metrics.time("bridge/resolve", call.ticket.arrived);
     let current = call.session.current(&call, params.progress_token.as_ref()).await?;
     let sight = Sight::new(&current, scope(params.scope)?, params.tools).await?;
-    let resolved = match Asked::read(&sight, &params.name, params.arguments)? {
+    let resolved = match remote::read(&call, &current, &sight, &params.name, params.arguments).await? {
         Asked::Search(_) | Asked::Describe(_) => {
             return Ok(ResolveResult { calls: Vec::new(), read_only: true, error: None });
+        }
+        Asked::Call(Ok(entries), _) if remote::account_for(&call, &current, &sight, &entries).await?.is_some() => {
+            return Ok(remote::resolve(&sight, &entries));
         }
         Asked::Call(entries, _) => entries.map_err(refuse_problem).and_then(|entries| target(&sight, entries)),
     };

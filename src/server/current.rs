@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use super::connectors;
 use super::servers::{Configured, settle};
 use super::session::{Opened, Session};
 use crate::catalog::Catalog;
@@ -43,6 +44,8 @@ pub struct Current {
     pub snapshot: Arc<Snapshot>,
     /// The MCP servers that the configuration names, by name.
     pub servers: Arc<Vec<Configured>>,
+    /// What is wrong with the sign-in to the connector gateway.
+    pub sign_in: Vec<Diagnostic>,
     /// Counts changes of any of these.
     pub revision: u64,
 }
@@ -146,10 +149,13 @@ impl Session {
             let old = before.as_ref().map(|before| &before.current.catalog);
             let changes = old.filter(|old| !Arc::ptr_eq(old, &catalog)).map(|old| Changes::between(old, &catalog));
             let revision = before.as_ref().map_or(0, |before| before.current.revision) + 1;
-            let current = Current { catalog, config: Arc::new(config), snapshot, servers: Arc::new(servers), revision };
+            let servers = Arc::new(servers);
+            let config = Arc::new(config);
+            let current = Current { catalog, config, snapshot, servers, sign_in: Vec::new(), revision };
             (Built { current, registrations, sources }, changes.unwrap_or_default())
         };
-        let (made, changes) = if tools < LARGE { make() } else { off_thread(make).await? };
+        let (mut made, changes) = if tools < LARGE { make() } else { off_thread(make).await? };
+        made.current.sign_in = connectors::findings(opened, &made.current).await?;
         let current = made.current.clone();
         self.apply(&current.config.settings, opened);
         if from_files {
@@ -211,7 +217,7 @@ impl Current {
     /// All that is wrong, by file.
     pub fn diagnostics(&self) -> BTreeMap<String, Vec<Diagnostic>> {
         let mut all = self.snapshot.diagnostics.clone();
-        for diagnostic in &self.config.diagnostics {
+        for diagnostic in self.config.diagnostics.iter().chain(&self.sign_in) {
             all.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
         }
         for diagnostic in self.servers.iter().flat_map(|server| &server.diagnostics) {

@@ -3,10 +3,12 @@
 //! Handlers translate: wire to domain, domain to wire. What a connection registered, and which phase it is in, is owned
 //! by its [`session::Session`]; everything else is an immutable snapshot that a request takes once.
 
+mod approval;
 mod assemble;
 mod bridge;
 mod changes;
 mod checkers;
+mod connectors;
 mod current;
 mod host_process;
 mod initialize;

@@ -15,6 +15,7 @@ use super::current::Built;
 use super::metrics::Metrics;
 use super::order::{Before, Order, Turn};
 use crate::catalog::source::Source;
+use crate::connectors::Gateways;
 use crate::diagnostic::Diagnostic;
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::HostCapabilities;
@@ -55,6 +56,8 @@ pub struct Process {
     pub checkers: Checkers,
     /// MCP servers, by what configuration says of them.
     pub servers: Pool,
+    /// Accounts at connector gateways.
+    pub gateways: Arc<Gateways>,
     loaders: Mutex<Vec<(Places, Weak<Loader>)>>,
 }
 
@@ -67,6 +70,7 @@ impl Process {
             started: Instant::now(),
             connections: AtomicUsize::new(0),
             checkers: Checkers::default(),
+            gateways: Arc::default(),
             loaders: Mutex::default(),
         }
     }

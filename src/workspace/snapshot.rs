@@ -63,6 +63,8 @@ pub struct Snapshot {
     pub diagnostics: BTreeMap<String, Vec<Diagnostic>>,
     /// Whether a file could not be read and no good version of it is known.
     pub degraded: bool,
+    /// Whether a layer of configuration is such a file: what it switched off must not be on.
+    pub without_layer: bool,
     /// What of the workspace's own configuration the user trusts: all, if the user's configuration says so, else what
     /// was approved.
     pub trust: Trust,
@@ -260,6 +262,7 @@ impl Workspace {
             sources,
             homes,
             diagnostics,
+            without_layer: state.configs.degraded(),
             degraded: state.configs.degraded() || state.registries.iter().any(Files::degraded),
             paths,
         }

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ struct Shared {
     asked: Mutex<Vec<Asked>>,
     news: Condvar,
     connections: AtomicUsize,
+    /// Whether an answer was begun.
+    busy: AtomicBool,
 }
 
 /// See the module.
@@ -68,6 +70,7 @@ impl Gateway {
             asked: Mutex::default(),
             news: Condvar::new(),
             connections: AtomicUsize::new(0),
+            busy: AtomicBool::new(false),
         });
         let serving = shared.clone();
         std::thread::spawn(move || {
@@ -104,6 +107,15 @@ impl Gateway {
         self.asked().into_iter().map(|asked| asked.route).collect()
     }
 
+    /// Until somebody has connected and asked: the answer is being made.
+    pub fn wait_for_connection(&self) {
+        let deadline = std::time::Instant::now() + Duration::from_secs(30);
+        while !self.shared.busy.load(Ordering::SeqCst) {
+            assert!(std::time::Instant::now() < deadline, "a request in time");
+            std::thread::yield_now();
+        }
+    }
+
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
@@ -112,6 +124,7 @@ impl Gateway {
 fn serve(shared: &Shared, stream: TcpStream) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some(asked) = read(&mut reader) {
+        shared.busy.store(true, Ordering::SeqCst);
         // The answer first, so that who waits for a request finds that its answer was settled.
         let reply = (shared.answer.lock().unwrap())(&asked);
         shared.asked.lock().unwrap().push(asked);

@@ -8,9 +8,10 @@ use super::{
     refuse_problem,
 };
 use crate::protocol::errors::RpcError;
-use crate::protocol::host::{ApproveParams, ApproveResult, Decision};
+use crate::protocol::host::ApproveParams;
 use crate::protocol::lifecycle::{Progress, ProgressParams, ProgressToken};
 use crate::protocol::work::BridgeResult;
+use crate::server::approval::approval;
 use crate::server::current::off_thread;
 use crate::servers::answer::Answer;
 use crate::servers::{self, Attached};
@@ -106,23 +107,12 @@ async fn approved(
         read_only: hints.read_only,
         destructive: hints.destructive,
     };
-    let answer = call.peer.request("host/approve", asked).await;
-    let answer = answer.map(|answer| serde_json::from_str::<ApproveResult>(answer.get()));
-    let denied = |why: &str| {
-        let problem = Problem::new(format!("`{}` was not invoked: {why}", tool.name));
-        Err(refuse_problem(problem.with("code", "DENIED".into())))
-    };
-    match answer {
-        Ok(Ok(ApproveResult { decision: Decision::Allow, arguments, .. })) => match arguments {
-            None => Ok(ready),
-            Some(Value::Object(arguments)) => {
-                check(tool, &*checker(call, tool).await, ready.id, arguments, ready.coerced)
-            }
-            Some(_) => denied("the arguments that it was approved with are no object"),
-        },
-        Ok(Ok(ApproveResult { reason: Some(reason), .. })) => denied(&format!("it was denied: {reason}")),
-        Ok(Ok(_)) => denied("it was denied"),
-        Ok(Err(_)) => denied("the host's answer is not `{decision, arguments?, reason?}`"),
-        Err(error) => denied(&error.to_string()),
+    match approval(&call.peer, asked).await {
+        Ok(None) => Ok(ready),
+        Ok(Some(arguments)) => check(tool, &*checker(call, tool).await, ready.id, arguments, ready.coerced),
+        Err(why) => {
+            let problem = Problem::new(format!("`{}` was not invoked: {why}", tool.name));
+            Err(refuse_problem(problem.with("code", "DENIED".into())))
+        }
     }
 }

@@ -1,0 +1,529 @@
+//! Remote tools through the real sidecar, with a gateway on the loopback: CONN-1 to CONN-9.
+#![cfg(unix)]
+
+#[path = "support/gateway.rs"]
+mod gateway;
+#[path = "support/host.rs"]
+mod host;
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use gateway::{Asked, Gateway, Reply, TOKEN, found, ok, schema};
+use host::{Files, Sidecar};
+use serde_json::{Value, json};
+
+const MAIL: &str = "connectors__gmail__SEND_EMAIL";
+
+/// A user with a local tracker and a gateway.
+fn signed_in(gateway: &Gateway) -> Files {
+    let files = Files::new();
+    let tools = json!([
+        { "name": "create_issue", "description": "Opens an issue in the tracker.", "inputSchema": { "type": "object" } },
+        { "name": "send_fax", "description": "Sends a fax.", "inputSchema": { "type": "object" } },
+    ]);
+    let source = json!({ "sources": [{ "name": "tracker", "kind": "mcp", "tools": tools }] });
+    files.write("config/toolscout/registry/tracker.json", source);
+    files.write("config/toolscout/config.yaml", format!("tools: {{connectors: {{gateway_url: '{}'}}}}\n", gateway.url));
+    files
+}
+
+fn command(files: &Files) -> Command {
+    let mut command = files.command();
+    command.env("TOOLSCOUT_GATEWAY_TOKEN", TOKEN);
+    command
+}
+
+fn sidecar(files: &Files) -> Sidecar {
+    Sidecar::new(command(files))
+}
+
+fn asking(files: &Files) -> Sidecar {
+    Sidecar::open(command(files), json!({ "capabilities": { "approve": true } }))
+}
+
+/// Gmail and Slack, as the gateway has them.
+fn apps(asked: &Asked) -> Reply {
+    let mail = || schema("gmail", "GMAIL_SEND_EMAIL", "Sends an email with Gmail.", &["to"]);
+    let chat = || schema("slack", "SLACK_POST_MESSAGE", "Posts a message to Slack.", &["text"]);
+    match asked.route.as_str() {
+        "POST /search" => {
+            let of = |query: &Value| match query["useCase"].as_str() {
+                Some(text) if text.contains("slack") => &["SLACK_POST_MESSAGE"][..],
+                Some(text) if text.contains("mail") => &["GMAIL_SEND_EMAIL"],
+                _ => &[],
+            };
+            let groups: Vec<&[&str]> = asked.body["queries"].as_array().unwrap().iter().map(of).collect();
+            ok(found(asked, &groups, &[mail(), chat()]))
+        }
+        "POST /schemas" => {
+            let all = [("GMAIL_SEND_EMAIL", mail()), ("SLACK_POST_MESSAGE", chat())];
+            let is_asked = |slug: &&str| asked.body["tools"].as_array().unwrap().contains(&json!(slug));
+            let known: serde_json::Map<_, _> =
+                all.into_iter().filter(|(slug, _)| is_asked(slug)).map(|(slug, it)| (slug.to_owned(), it)).collect();
+            ok(json!({ "schemas": known, "notFound": [] }))
+        }
+        "POST /execute" => match asked.body["call"]["tool"].as_str() {
+            Some("GMAIL_SEND_EMAIL") => {
+                ok(json!({ "result": { "data": { "sent": asked.body["call"]["arguments"] } } }))
+            }
+            Some("SLACK_POST_MESSAGE") => Reply::Json(
+                409,
+                json!({
+                    "code": "CONNECTION_REQUIRED", "message": "Connect Slack first.", "connector": "slack",
+                    "connectUrl": "https://connect.example/slack",
+                }),
+            ),
+            _ => Reply::Json(404, json!({ "code": "TOOL_NOT_FOUND", "message": "no such tool" })),
+        },
+        other => Reply::Json(599, json!(other)),
+    }
+}
+
+fn bridge(name: &str, arguments: Value) -> Value {
+    json!({ "name": name, "arguments": arguments })
+}
+
+fn search(queries: &[&str]) -> Value {
+    bridge("tool_search", json!({ "queries": queries }))
+}
+
+fn call_of(entries: &[(&str, Value)]) -> Value {
+    let calls: Vec<Value> =
+        entries.iter().map(|(name, arguments)| json!({ "name": name, "arguments": arguments })).collect();
+    bridge("tool_call", json!({ "calls": calls }))
+}
+
+fn scoped(mut params: Value, scope: Value) -> Value {
+    params["scope"] = scope;
+    params
+}
+
+#[test]
+fn conn_2_hits_stand_among_local_tools() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let answer = sidecar.request("bridge/call", search(&["send an email", "create issue", "post to slack"]));
+    let content = &answer["content"];
+    let matches = |at: usize| content["results"][at]["matches"].clone();
+    assert_eq!(matches(0), json!([MAIL]), "CONN-2");
+    assert_eq!(matches(1), json!(["mcp__tracker__create_issue"]));
+    assert_eq!(matches(2), json!(["connectors__slack__POST_MESSAGE"]));
+    assert_eq!(content["tools"][MAIL]["source"], "connectors");
+    assert_eq!((&content["total_available"], content.get("connectors")), (&json!(4), None));
+    let limited = sidecar.request("bridge/call", bridge("tool_search", json!({ "queries": "send", "limit": 1 })));
+    assert_eq!(limited["content"]["results"][0]["matches"].as_array().unwrap().len(), 1);
+    assert_eq!(gateway.routes(), ["POST /search", "POST /search"]);
+}
+
+#[test]
+fn conn_2_what_fails_is_told_beside_local_results() {
+    for (reply, status) in [
+        (Reply::Json(500, json!("oops")), "unavailable"),
+        (Reply::Half("{}".into()), "unavailable"),
+        (Reply::Close, "unavailable"),
+        (Reply::With(200, vec![], "{".into()), "unavailable"),
+        (Reply::With(200, vec![], "x".repeat((8 << 20) + 1)), "unavailable"),
+        (Reply::With(429, vec![("retry-after", "1".into())], String::new()), "unavailable"),
+        (Reply::Json(401, json!({ "error": "unauthorized" })), "signed_out"),
+    ] {
+        let shown: String = format!("{reply:?}").chars().take(80).collect();
+        let gateway = Gateway::new(move |_| reply.clone());
+        let files = signed_in(&gateway);
+        let mut sidecar = sidecar(&files);
+        let answer = sidecar.request("bridge/call", search(&["create issue"]));
+        assert_eq!(answer["content"]["results"][0]["matches"], json!(["mcp__tracker__create_issue"]), "{shown}");
+        assert_eq!(
+            (&answer["content"]["connectors"]["status"], &answer["isError"]),
+            (&json!(status), &json!(false)),
+            "{shown}"
+        );
+        assert!(answer["content"]["connectors"]["message"].as_str().unwrap().contains("Do not conclude"), "{shown}");
+        if status == "signed_out" {
+            let again = sidecar.request("bridge/call", search(&["create issue"]));
+            assert_eq!(again["content"].get("connectors"), None, "told once");
+            assert_eq!(gateway.asked().len(), 1, "and not asked again");
+        }
+    }
+}
+
+/// All that a model may see: a search, a describe, calls, and what a host asks about them.
+fn seen(sidecar: &mut Sidecar) -> Vec<Value> {
+    let requests = [
+        ("bridge/call", search(&["send email", "create issue", "nothing"])),
+        ("bridge/call", bridge("tool_describe", json!({ "names": [MAIL, "create_issue"] }))),
+        ("bridge/call", call_of(&[(MAIL, json!({}))])),
+        ("bridge/call", call_of(&[(MAIL, json!({})), (MAIL, json!({}))])),
+        ("bridge/resolve", call_of(&[(MAIL, json!({}))])),
+        ("assemble", json!({})),
+        ("search/explain", json!({ "query": "send email" })),
+    ];
+    requests.into_iter().map(|(method, params)| sidecar.request(method, params)).collect()
+}
+
+#[test]
+fn conn_1_off_dark_and_signed_out_are_as_if_there_were_no_connectors() {
+    let plain = {
+        let gateway = Gateway::new(apps);
+        let files = signed_in(&gateway);
+        files.write("config/toolscout/config.yaml", "{}");
+        let seen = seen(&mut sidecar(&files));
+        assert_eq!(gateway.connections(), 0);
+        seen
+    };
+    let gateway = Gateway::new(apps);
+    let url = &gateway.url;
+    for config in [
+        format!("tools: {{connectors: {{enabled: false, gateway_url: '{url}'}}}}"),
+        "tools: {connectors: false}".to_owned(),
+        "tools: {connectors: {gateway_url: 'http://gateway.example'}}".to_owned(),
+    ] {
+        let files = signed_in(&gateway);
+        files.write("config/toolscout/config.yaml", &config);
+        let mut off = seen(&mut sidecar(&files));
+        let mut plain = plain.clone();
+        // With connectors off the array may differ: manage_connections has less to offer.
+        off[5] = Value::Null;
+        plain[5] = Value::Null;
+        assert_eq!(off, plain, "{config}");
+    }
+    let files = signed_in(&gateway);
+    let mut signed_out = files_command_without_token(&files);
+    assert_eq!(seen(&mut signed_out), plain, "no token");
+    assert_eq!(gateway.connections(), 0, "nothing was sent");
+    for status in [404, 401] {
+        let dark = Gateway::new(move |_| Reply::With(status, vec![], "not found".into()));
+        let files = signed_in(&dark);
+        let mut sidecar = sidecar(&files);
+        if status == 401 {
+            sidecar.request("bridge/call", search(&["email"]));
+        }
+        assert_eq!(seen(&mut sidecar), plain, "{status}");
+        assert_eq!(dark.asked().len(), 1, "{status}: not asked again");
+    }
+}
+
+fn files_command_without_token(files: &Files) -> Sidecar {
+    let mut command = files.command();
+    command.env_remove("TOOLSCOUT_GATEWAY_TOKEN");
+    Sidecar::new(command)
+}
+
+#[test]
+fn conn_1_a_call_that_finds_the_gateway_dark_is_answered_like_an_unknown_name() {
+    let gateway = Gateway::new(|_| Reply::With(404, vec![], String::new()));
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let first = sidecar.request("bridge/call", call_of(&[(MAIL, json!({}))]));
+    let second = sidecar.request("bridge/call", call_of(&[(MAIL, json!({}))]));
+    assert_eq!(first, second);
+    assert!(first["content"]["error"].as_str().unwrap().contains("is no tool here"), "{first}");
+    assert_eq!(gateway.asked().len(), 1);
+}
+
+#[test]
+fn conn_8_scope_is_applied_before_anything_is_sent() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let none = [
+        json!({ "toolsets": { "enabled": ["mcp-tracker"] } }),
+        json!({ "toolsets": { "disabled": ["connectors"] } }),
+        json!({ "tools": { "deny": ["connectors__*"] } }),
+        json!({ "tools": { "allow": ["mcp__*"] } }),
+    ];
+    for scope in none {
+        for params in [
+            search(&["send email"]),
+            bridge("tool_describe", json!({ "names": [MAIL] })),
+            call_of(&[(MAIL, json!({ "to": "x" }))]),
+        ] {
+            sidecar.request("bridge/call", scoped(params, scope.clone()));
+        }
+        assert_eq!(gateway.connections(), 0, "{scope}");
+    }
+    let slack = json!({ "toolsets": { "enabled": ["connectors-slack"] } });
+    let answer = sidecar.request("bridge/call", scoped(search(&["send email", "post slack"]), slack.clone()));
+    assert_eq!(answer["content"]["results"][0]["matches"], json!([]));
+    assert_eq!(answer["content"]["results"][1]["matches"], json!(["connectors__slack__POST_MESSAGE"]));
+    assert_eq!(answer["content"]["total_available"], 1);
+    let names = json!({ "names": [MAIL, "connectors__slack__POST_MESSAGE", "connectors__gmail__NONE"] });
+    let answer = sidecar.request("bridge/call", scoped(bridge("tool_describe", names), slack.clone()));
+    assert_eq!(answer["content"]["not_found"], json!([MAIL, "connectors__gmail__NONE"]), "DESCRIBE-4");
+    let asked = gateway.asked();
+    assert_eq!(asked[1].body, json!({ "tools": ["SLACK_POST_MESSAGE", "POST_MESSAGE"] }));
+    let call = call_of(&[(MAIL, json!({ "to": "x" })), ("connectors__gmail__NONE", json!({}))]);
+    let answer = sidecar.request("bridge/call", scoped(call, slack));
+    let told = |at: usize| {
+        answer["content"]["results"][at]["error"]["message"].as_str().unwrap().replace("SEND_EMAIL", "NONE")
+    };
+    assert_eq!(told(0), told(1), "CALL-4");
+    assert_eq!(gateway.asked().len(), 2, "no call was sent");
+}
+
+#[test]
+fn conn_9_all_names_are_asked_about_once() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let names = json!({ "names": [MAIL, "create_issue", "connectors__GMAIL__SEND_EMAIL", "connectors__gmail__NO", "connectors__gmail", "no"] });
+    let answer = sidecar.request("bridge/call", bridge("tool_describe", names.clone()));
+    let tools: Vec<&String> = answer["content"]["tools"].as_object().unwrap().keys().collect();
+    assert_eq!(tools, [MAIL, "mcp__tracker__create_issue"]);
+    assert_eq!(answer["content"]["tools"][MAIL]["parameters"]["required"], json!(["to"]));
+    assert_eq!(answer["content"]["not_found"], json!(["connectors__gmail__NO", "connectors__gmail", "no"]));
+    let slugs = json!({ "tools": ["GMAIL_SEND_EMAIL", "SEND_EMAIL", "GMAIL_NO", "NO"] });
+    assert_eq!(gateway.asked().iter().map(|asked| asked.body.clone()).collect::<Vec<_>>(), [slugs]);
+    gateway.answer(|_| Reply::Json(500, json!("oops")));
+    let answer = sidecar.request("bridge/call", bridge("tool_describe", names));
+    assert!(answer["content"]["errors"][MAIL].as_str().unwrap().contains("could not be asked"), "{answer}");
+    assert_eq!(answer["content"]["not_found"], json!(["connectors__gmail", "no"]));
+    assert_eq!(gateway.asked().len(), 3, "tried once more");
+}
+
+#[test]
+fn conn_9_the_prefixed_slug_wins_and_another_connectors_is_not_taken() {
+    let gateway = Gateway::new(|_| {
+        ok(json!({ "schemas": {
+        "GMAIL_X": schema("gmail", "GMAIL_X", "prefixed", &[]),
+        "X": schema("gmail", "X", "literal", &[]),
+        "SLACK_Y": schema("slack", "SLACK_Y", "of slack", &[]),
+        "Z": schema("gmail", "Z", "literal", &[]),
+    } }))
+    });
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let names = json!({ "names": ["connectors__gmail__X", "connectors__gmail__SLACK_Y", "connectors__gmail__Z"] });
+    let answer = sidecar.request("bridge/call", bridge("tool_describe", names));
+    assert_eq!(answer["content"]["tools"]["connectors__gmail__X"]["description"], "prefixed");
+    assert_eq!(answer["content"]["tools"]["connectors__gmail__Z"]["description"], "literal");
+    assert_eq!(answer["content"]["not_found"], json!(["connectors__gmail__SLACK_Y"]));
+}
+
+#[test]
+fn conn_4_and_5_a_batch_runs_entry_by_entry() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let entries = [
+        (MAIL, json!({ "to": "a" })),
+        ("connectors__gmail", json!({})),
+        ("connectors__slack__POST_MESSAGE", json!({ "text": "hello" })),
+        ("connectors__gmail__NONE", json!({})),
+        (MAIL, json!({ "to": "b" })),
+    ];
+    let answer = sidecar.request("bridge/call", call_of(&entries));
+    let content = &answer["content"];
+    assert_eq!(content["results"][0], json!({ "index": 0, "name": MAIL, "response": { "sent": { "to": "a" } } }));
+    assert_eq!(content["results"][4]["response"]["sent"]["to"], "b");
+    let codes: Vec<&Value> = (1..4).map(|at| &content["results"][at]["error"]["code"]).collect();
+    assert_eq!(codes, ["TOOL_NOT_FOUND", "CONNECTION_REQUIRED", "TOOL_NOT_FOUND"]);
+    let required = &content["results"][2]["error"];
+    assert_eq!(
+        (&required["connector"], &required["connect_url"]),
+        (&json!("slack"), &json!("https://connect.example/slack")),
+        "CONN-5"
+    );
+    assert!(required["hint"].as_str().unwrap().contains("manage_connections"), "{required}");
+    let counts = ["success_count", "error_count", "total_count"].map(|count| &content[count]);
+    assert_eq!((counts, &answer["isError"]), ([&json!(2), &json!(3), &json!(5)], &json!(false)));
+    let slugs: Vec<String> =
+        gateway.asked().iter().map(|asked| asked.body["call"]["tool"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(slugs, ["GMAIL_SEND_EMAIL", "SLACK_POST_MESSAGE", "GMAIL_NONE", "NONE", "GMAIL_SEND_EMAIL"]);
+    let one = sidecar.request("bridge/call", call_of(&entries[..1]));
+    assert_eq!(one["content"]["total_count"], 1, "one entry gets the same envelope");
+    let direct = sidecar.request("bridge/call", bridge(MAIL, json!({ "to": "c" })));
+    assert_eq!(direct["content"]["results"][0]["response"]["sent"]["to"], "c", "CALL-13");
+    let failed = sidecar.request("bridge/call", call_of(&entries[1..2]));
+    assert_eq!(failed["isError"], true);
+}
+
+#[test]
+fn call_2_a_batch_that_mixes_is_refused_whole() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let mixed = call_of(&[(MAIL, json!({ "to": "a" })), ("mcp__tracker__create_issue", json!({}))]);
+    assert_eq!(sidecar.request("bridge/call", mixed)["isError"], true);
+    assert_eq!(gateway.connections(), 0);
+}
+
+#[test]
+fn conn_4_a_known_schema_is_probed_before_anything_is_sent() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    sidecar.request("bridge/call", search(&["send email"]));
+    let answer = sidecar.request("bridge/call", call_of(&[(MAIL, json!({})), (MAIL, json!({ "to": 5 }))]));
+    let error = &answer["content"]["results"][0]["error"];
+    assert_eq!((&error["code"], &error["missing"]), (&json!("INVALID_ARGUMENTS"), &json!(["to"])), "CALL-7");
+    assert_eq!(error["parameters"]["required"], json!(["to"]));
+    assert_eq!(answer["content"]["success_count"], 1, "the siblings run");
+    assert_eq!(gateway.asked().len(), 2);
+    let flat = bridge("tool_call", json!({ "calls": [{ "name": MAIL, "to": "x" }] }));
+    let answer = sidecar.request("bridge/call", flat);
+    assert_eq!(answer["content"]["results"][0]["response"]["sent"], json!({ "to": "x" }), "CALL-12");
+    assert_eq!(answer["coerced"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn conn_4_each_entry_is_approved_before_it_is_sent() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = asking(&files);
+    let mut params =
+        call_of(&[(MAIL, json!({ "to": "a" })), (MAIL, json!({ "to": "b" })), (MAIL, json!({ "to": "c" }))]);
+    params["callId"] = json!("call-1");
+    let id = sidecar.send("bridge/call", params);
+    let asked = sidecar.reply("host/approve", json!({ "decision": "deny", "reason": "not to a" }));
+    let expected = json!({ "name": MAIL, "arguments": { "to": "a" }, "toolset": "connectors-gmail", "callId": "call-1", "index": 0 });
+    assert_eq!(asked, expected);
+    let asked = sidecar.reply("host/approve", json!({ "decision": "allow", "arguments": { "to": "changed" } }));
+    assert_eq!((&asked["index"], gateway.asked().len()), (&json!(1), 0));
+    gateway.wait_for(1);
+    let asked = sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    assert_eq!(asked["index"], 2);
+    let answer = sidecar.answer(id);
+    let results = &answer["content"]["results"];
+    assert_eq!(results[0]["error"]["code"], "DENIED");
+    assert!(results[0]["error"]["message"].as_str().unwrap().contains("not to a"));
+    assert_eq!(
+        (&results[1]["response"]["sent"]["to"], &results[2]["response"]["sent"]["to"]),
+        (&json!("changed"), &json!("c"))
+    );
+}
+
+#[test]
+fn conn_4_changed_arguments_are_probed_again() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = asking(&files);
+    sidecar.request("bridge/call", search(&["send email"]));
+    let id = sidecar.send("bridge/call", call_of(&[(MAIL, json!({ "to": "a" }))]));
+    sidecar.reply("host/approve", json!({ "decision": "allow", "arguments": {} }));
+    assert_eq!(sidecar.answer(id)["content"]["results"][0]["error"]["code"], "INVALID_ARGUMENTS");
+    for answer in [json!({ "decision": "allow", "arguments": 5 }), json!({ "decision": "perhaps" }), Value::Null] {
+        let id = sidecar.send("bridge/call", call_of(&[(MAIL, json!({ "to": "a" }))]));
+        sidecar.reply("host/approve", answer);
+        assert_eq!(sidecar.answer(id)["content"]["results"][0]["error"]["code"], "DENIED");
+    }
+    assert_eq!(gateway.asked().len(), 1, "nothing was sent");
+}
+
+#[test]
+fn conn_4_a_stop_between_entries_leaves_the_rest_unsent() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = asking(&files);
+    let id = sidecar.send(
+        "bridge/call",
+        call_of(&[(MAIL, json!({ "to": "a" })), (MAIL, json!({ "to": "b" })), (MAIL, json!({ "to": "c" }))]),
+    );
+    sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    gateway.wait_for(1);
+    // The second entry waits for its approval.
+    sidecar.note("host/approve");
+    sidecar.notify("$/cancelRequest", json!({ "id": id }));
+    let answer = sidecar.answer(id);
+    let results = &answer["content"]["results"];
+    assert_eq!(results[0]["response"]["sent"]["to"], "a", "what was sent is answered");
+    assert_eq!(
+        (&results[1]["error"]["code"], &results[2]["error"]["code"]),
+        (&json!("INTERRUPTED"), &json!("INTERRUPTED"))
+    );
+    assert_eq!(gateway.asked().len(), 1);
+}
+
+#[test]
+fn conn_4_what_is_on_its_way_when_a_stop_comes_is_answered() {
+    let go = Arc::new(Mutex::new(()));
+    let held = go.lock().unwrap();
+    let waits = go.clone();
+    let gateway = Gateway::new(move |asked| {
+        drop(waits.lock().unwrap());
+        apps(asked)
+    });
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let id = sidecar.send("bridge/call", call_of(&[(MAIL, json!({ "to": "a" })), (MAIL, json!({ "to": "b" }))]));
+    gateway.wait_for_connection();
+    sidecar.notify("$/cancelRequest", json!({ "id": id }));
+    // The sidecar has read the cancellation once it answers this.
+    sidecar.request("config/get", json!({}));
+    drop(held);
+    let answer = sidecar.answer(id);
+    assert_eq!(answer["content"]["results"][0]["response"]["sent"]["to"], "a");
+    assert_eq!(answer["content"]["results"][1]["error"]["code"], "INTERRUPTED");
+}
+
+#[test]
+fn resolve_and_plan_send_nothing() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let call = call_of(&[(MAIL, json!({})), ("connectors__bad", json!({}))]);
+    let resolved = sidecar.request("bridge/resolve", call.clone());
+    let expected = json!({
+        "name": MAIL, "tool": "GMAIL_SEND_EMAIL", "toolset": "connectors-gmail", "source": "connectors",
+        "runsIn": "gateway", "parallelSafe": false,
+    });
+    assert_eq!((&resolved["calls"], &resolved["readOnly"]), (&json!([expected]), &json!(false)));
+    let calls = json!([{ "id": 1, "name": "tool_call", "arguments": call["arguments"] }, { "id": 2, "name": "tool_search", "arguments": {} }]);
+    assert_eq!(sidecar.request("bridge/plan", json!({ "calls": calls }))["stages"], json!([[1], [2]]));
+    assert_eq!(gateway.connections(), 0);
+}
+
+#[test]
+fn signing_in_is_noticed_and_a_file_that_others_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let token = files.write("token", TOKEN);
+    let config = |extra: &str| format!("tools: {{connectors: {{gateway_url: '{}'{extra}}}}}\n", gateway.url);
+    files.write("config/toolscout/config.yaml", config(", token_file: ../../token"));
+    let mut sidecar = Sidecar::new(files.command());
+    let finds = |sidecar: &mut Sidecar| {
+        let answer = sidecar.request("bridge/call", search(&["send email"]));
+        answer["content"]["results"][0]["matches"] == json!([MAIL])
+    };
+    let told = &sidecar.opened["diagnostics"][0];
+    assert_eq!(told["diagnostics"][0]["code"], "gateway-token-refused");
+    assert!(told["file"].as_str().unwrap().ends_with("token"), "{told}");
+    assert!(!finds(&mut sidecar));
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(finds(&mut sidecar));
+    std::fs::remove_file(&token).unwrap();
+    assert!(!finds(&mut sidecar));
+}
+
+#[test]
+fn an_unreadable_layer_and_an_untrusted_workspace_leave_connectors_off() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    files.write("config/toolscout/config.yaml", "{}");
+    let url = format!("tools: {{connectors: {{gateway_url: '{}'}}}}\n", gateway.url);
+    files.write("work/.toolscout/config.yaml", &url);
+    sidecar(&files).request("bridge/call", search(&["send email"]));
+    files.write("work/.toolscout/config.yaml", "{}");
+    files.write("config/toolscout/config.yaml", "tools: [");
+    let settings = json!({ "tools": { "connectors": { "gateway_url": gateway.url } } });
+    let mut degraded = Sidecar::open(command(&files), json!({ "settings": settings }));
+    degraded.request("bridge/call", search(&["send email"]));
+    assert_eq!(gateway.connections(), 0);
+    files.write("config/toolscout/config.yaml", "tools: {}");
+    degraded.request("bridge/call", search(&["send email"]));
+    assert_eq!(gateway.asked().len(), 1);
+}
+
+#[test]
+fn the_hosts_environment_counts_and_not_the_sidecars() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let mut without = Sidecar::open(command(&files), json!({ "environment": {} }));
+    without.request("bridge/call", search(&["send email"]));
+    assert_eq!(gateway.connections(), 0);
+    let mut with = Sidecar::open(files.command(), json!({ "environment": { "TOOLSCOUT_GATEWAY_TOKEN": TOKEN } }));
+    with.request("bridge/call", search(&["send email"]));
+    assert_eq!(gateway.asked().len(), 1);
+}
