@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mcp", &["host", "rpc", "protocol"]),
     (
         "cli",
-        &["connectors", "mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"],
+        &["call", "connectors", "mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"],
     ),
 ];
 

@@ -8,6 +8,7 @@
 mod adapt;
 pub mod arguments;
 mod coerce;
+pub mod connections;
 mod cost;
 pub mod envelope;
 mod excerpt;

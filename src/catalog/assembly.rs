@@ -11,7 +11,7 @@ use super::scope::{Grant, Scope};
 use super::settings::{ListingMode, ToolSearch};
 use super::tokens::Quarters;
 use super::view::View;
-use super::{Catalog, bridge, keep, render};
+use super::{Catalog, bridge, connections, keep, render};
 
 /// LISTING-1: the listing's budget where the context length is not known, in tokens.
 const UNKNOWN_CONTEXT_BUDGET: u64 = 10_000;
@@ -100,8 +100,16 @@ fn make(catalog: &Catalog, view: &View, budget: u64, format: Format) -> Assembly
         }
         render::push_tool(catalog.tool(*id), format, &mut tools);
     }
-    if activated {
+    let mut own = String::new();
+    if view.manages {
+        connections::push(catalog.policy.hosted, format, &mut own);
         if !view.visible.is_empty() {
+            tools.push(',');
+        }
+        tools.push_str(&own);
+    }
+    if activated {
+        if !view.visible.is_empty() || view.manages {
             tools.push(',');
         }
         bridge::push_all(view.deferred_count, &listing, &view.unavailable(catalog), format, &mut tools);
@@ -114,7 +122,8 @@ fn make(catalog: &Catalog, view: &View, budget: u64, format: Format) -> Assembly
         .map(|(_, tool)| tool.quarters(format))
         .sum();
     let visible: Quarters = view.visible.iter().map(|id| catalog.tool(*id).quarters(format)).sum();
-    let all = view.visible.len() + view.deferred_count;
+    let visible = visible + Quarters::of(&own);
+    let all = view.visible.len() + usize::from(view.manages) + view.deferred_count;
     // Two brackets and the commas between.
     let around = Quarters(2 + all.saturating_sub(1) as u64);
     Assembly {

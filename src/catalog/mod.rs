@@ -7,6 +7,7 @@ pub mod assembly;
 mod bits;
 pub mod bridge;
 pub mod changes;
+pub mod connections;
 pub mod definition;
 pub mod describe;
 pub mod explain;

@@ -1,5 +1,6 @@
 //! Which tools may be deferred, by name: the core set and what the user keeps loaded.
 
+use super::connections;
 use super::pattern::Patterns;
 use super::settings::{CoreSet, Enabled, ToolSearch};
 use super::source::Kind;
@@ -9,6 +10,8 @@ use super::source::Kind;
 pub struct Policy {
     /// Settings of assembly and search.
     pub settings: ToolSearch,
+    /// Whether connectors are not switched off, so that `manage_connections` has their actions.
+    pub hosted: bool,
     core: Patterns,
     keep: Patterns,
 }
@@ -17,19 +20,25 @@ impl Policy {
     /// Prepares settings and the core set.
     pub fn new(settings: ToolSearch, core: &CoreSet) -> Self {
         let keep = Patterns::new(&settings.keep);
-        Self { settings, core: Patterns::new(core.patterns()), keep }
+        Self { settings, hosted: true, core: Patterns::new(core.patterns()), keep }
+    }
+
+    /// The same with connectors switched on or off.
+    #[must_use]
+    pub fn with_hosted(self, hosted: bool) -> Self {
+        Self { hosted, ..self }
     }
 
     /// CORE-1: whether a visible name is in the core set.
     pub fn is_core_name(&self, name: &str) -> bool {
-        self.core.matches(name)
+        name == connections::NAME || self.core.matches(name)
     }
 
     /// CORE-1, CORE-2, CORE-3, CORE-5: whether a tool may be replaced by the bridge.
     pub fn may_defer(&self, kind: Kind, name: &str, own_name: &str) -> bool {
         self.settings.enabled != Enabled::Off
             && matches!(kind, Kind::Mcp | Kind::Plugin)
-            && !self.core.matches(name)
+            && !self.is_core_name(name)
             && !self.keep.matches(name)
             && !self.keep.matches(own_name)
     }

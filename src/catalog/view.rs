@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::bits::Bits;
+use super::connections::{self, Whose};
 use super::listing::Block;
 use super::scope::Scope;
 use super::source::{Origin, Source, Tool};
@@ -18,6 +19,8 @@ pub struct View {
     pub deferred_count: usize,
     /// Visible tools in the order of ASSEMBLE-3.
     pub visible: Vec<ToolId>,
+    /// Whether `manage_connections` stands behind the visible tools.
+    pub manages: bool,
     /// Number of deferred tools of each source of the catalog.
     pub counts: Vec<u32>,
     /// Tools of the catalog that are not deferred here, where they are few.
@@ -43,6 +46,8 @@ impl View {
         let mut deferred = Bits::new(catalog.len());
         let mut counts = vec![0; catalog.sources.len()];
         let mut by_source = Vec::new();
+        let mut manages = scope.grants_toolset(connections::TOOLSET, connections::TOOLSET)
+            && scope.grants_tool(connections::NAME);
         let mut granted = Bits::new(catalog.len());
         for (index, source) in catalog.sources.iter().enumerate() {
             // Remote tools are of several toolsets each, and came through the scope before they came here.
@@ -53,6 +58,12 @@ impl View {
             for (id, tool) in catalog.tools_of(index) {
                 if catalog.is_refused(id) || (scope.names_tools() && !scope.grants_tool(&tool.name)) {
                     continue;
+                }
+                if &*tool.name == connections::NAME {
+                    match connections::whose(source, tool) {
+                        Whose::Hosts => manages = false,
+                        Whose::Nobodys => continue,
+                    }
                 }
                 if is_remote && catalog.policy.defers_remote()
                     || catalog.policy.may_defer(source.info.kind, &tool.name, &tool.tool)
@@ -71,7 +82,7 @@ impl View {
         } else {
             visible.extend(by_source.into_iter().filter(|id| !catalog.is_inline.contains(*id)));
         }
-        Self::of(catalog, scope, deferred, counts, visible)
+        Self { manages, ..Self::of(catalog, scope, deferred, counts, visible) }
     }
 
     fn of(catalog: &Catalog, scope: Scope, deferred: Bits, counts: Vec<u32>, visible: Vec<ToolId>) -> Self {
@@ -83,6 +94,7 @@ impl View {
             deferred,
             deferred_count,
             visible,
+            manages: false,
             counts,
             others,
             statistics: OnceLock::new(),
@@ -99,7 +111,8 @@ impl View {
                 counts[catalog.source_index(id)] -= 1;
             }
         }
-        Self::of(catalog, self.scope.clone(), deferred, counts, self.visible.clone())
+        let hiding = Self::of(catalog, self.scope.clone(), deferred, counts, self.visible.clone());
+        Self { manages: self.manages, ..hiding }
     }
 
     /// Whether every tool of a source is deferred.

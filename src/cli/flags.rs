@@ -64,6 +64,13 @@ pub enum Command {
     Status(Output),
     /// Start the configured MCP servers and show what became of each; exit code 1 if one does not run
     McpList(Output),
+    /// See, install and switch MCP servers that are known
+    #[command(subcommand)]
+    Servers(Servers),
+    /// Sign in to a connector gateway, with a token from standard input or a prompt
+    Login(Login),
+    /// Forget the token of a connector gateway, or of all
+    Logout(Login),
     /// End the shared sidecars of a workspace
     Stop(Stop),
     /// Watch a host and the sidecar at work on a sample catalog
@@ -284,6 +291,64 @@ impl Scope {
     }
 }
 
+/// Which gateway it is about.
+#[derive(Debug, Args)]
+pub struct Login {
+    /// The gateway's origin [default: to sign in, tools.connectors.gateway_url; to sign out, all]
+    #[arg(long, value_name = "URL")]
+    pub gateway: Option<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What is done with MCP servers.
+#[derive(Debug, Subcommand)]
+pub enum Servers {
+    /// Show the servers that are known, and which are installed
+    List(Output),
+    /// Write a server's entry beside the user's configuration
+    Install {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Switch on a server that was installed so
+    Enable {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Switch off a server that was installed so
+    Disable {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Remove a server that was installed so
+    Remove {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+impl Servers {
+    /// How the answer is printed.
+    pub fn output(&self) -> &Output {
+        match self {
+            Self::List(output)
+            | Self::Install { output, .. }
+            | Self::Enable { output, .. }
+            | Self::Disable { output, .. }
+            | Self::Remove { output, .. } => output,
+        }
+    }
+}
+
 impl Command {
     /// Whether what is printed is for a program.
     pub fn is_json(&self) -> bool {
@@ -295,6 +360,8 @@ impl Command {
             Self::Describe(args) => args.output.json,
             Self::Stop(args) => args.output.json,
             Self::Check(args) => args.output.json,
+            Self::Login(args) | Self::Logout(args) => args.output.json,
+            Self::Servers(command) => command.output().json,
             Self::Status(output) | Self::McpList(output) | Self::Demo(output) => output.json,
         }
     }

@@ -14,6 +14,7 @@ mod eval;
 mod explain;
 mod failure;
 mod flags;
+mod login;
 mod mcp;
 mod mcp_list;
 mod newcomer;
@@ -23,6 +24,7 @@ mod report;
 mod sample;
 mod search;
 mod serve;
+mod servers;
 #[cfg(unix)]
 mod shared;
 #[cfg(not(unix))]
@@ -97,6 +99,9 @@ fn run(common: &Common, command: Command) -> Result<Report, Failure> {
         Command::Check(args) => check::run(common, &args, terminal),
         Command::Status(args) => status::run(common, &args, terminal),
         Command::McpList(args) => mcp_list::run(common, &args, terminal),
+        Command::Servers(command) => servers::run(common, &command, terminal),
+        Command::Login(args) => login::login(common, &args, terminal),
+        Command::Logout(args) => login::logout(common, &args, terminal),
         Command::Stop(args) => stop::run(common, &args, terminal),
         Command::Demo(args) => demo::run(common, &args, terminal),
         Command::Completions { shell } => Ok(completions::run(shell)),

@@ -106,11 +106,22 @@ pub struct ShowConnectionsParams {
 pub struct ConnectionCard {
     /// The connector's slug.
     pub connector: String,
-    /// `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`.
+    /// `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`; `skipped` once the person passed it over.
     pub status: String,
     /// Where the person signs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_url: Option<String>,
+}
+
+/// Parameters of `connections/didChange`: the card, as its accounts stand now.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionsChanged {
+    /// All accounts of the card, in its order.
+    pub connections: Vec<ConnectionCard>,
+    /// The model's id of the call that the card is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
 }
 
 /// Answer of a host to `host/showConnections`, once the card is closed.

@@ -174,6 +174,11 @@ impl Contract {
             "host/showConnections",
             "Shows a card of accounts to connect, if the host has the capability `showConnections`.",
         );
+        self.notification::<host::ConnectionsChanged>(
+            to,
+            "connections/didChange",
+            "An account on the card of `host/showConnections` stands otherwise than before.",
+        );
         self.notification::<lifecycle::FileDiagnostics>(
             to,
             "diagnostics/publish",

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use super::connections::manage;
 use super::current::{Current, off_thread, scope};
 use super::session::Session;
+use crate::call::connections::{self as asked, Action, Wanted};
 use crate::call::envelope::{self, Entry};
 use crate::call::plan::{Access, stages};
 use crate::call::{Checker, Problem, arguments, suggest};
@@ -18,7 +20,7 @@ use crate::catalog::json_text::push_compact;
 use crate::catalog::scope::Scope;
 use crate::catalog::source::{Origin, Tool};
 use crate::catalog::view::View;
-use crate::catalog::{Catalog, Named, ToolId, describe, names, search};
+use crate::catalog::{Catalog, Named, ToolId, connections, describe, names, search};
 use crate::protocol::errors::RpcError;
 use crate::protocol::host::{InvokeParams, InvokeResult};
 use crate::protocol::work::{
@@ -53,6 +55,8 @@ enum Asked {
     Describe(Option<Value>),
     /// One or several tools, and how they come to be called where that is not plain.
     Call(Result<Vec<Entry>, Problem>, Option<String>),
+    /// What `manage_connections` is to do.
+    Manage(Result<Wanted, Problem>),
 }
 
 impl Asked {
@@ -69,6 +73,10 @@ impl Asked {
         match name {
             "tool_search" => Ok(Self::Search(given)),
             "tool_describe" => Ok(Self::Describe(given)),
+            connections::NAME if sight.view.manages => {
+                let wanted = arguments::object(given).and_then(|given| asked::read(&given));
+                Ok(Self::Manage(wanted))
+            }
             "tool_call" => Ok(Self::Call(envelope::parse(given), None)),
             _ => match sight.catalog.resolve(name, &sight.view) {
                 Named::Deferred(_) => Ok(Self::direct(name, given)),
@@ -134,7 +142,19 @@ pub async fn call(call: Call<Session>, params: BridgeParams) -> Result<BridgeRes
     match remote::read(&call, &current, &sight, &params.name, params.arguments).await? {
         Asked::Search(given) => search(&call, &current, sight, given).await,
         Asked::Describe(given) => describe(&call, &current, &sight, given).await,
-        Asked::Call(Err(problem), _) => Ok(BridgeResult::Content(refuse_problem(problem))),
+        Asked::Call(Err(problem), _) | Asked::Manage(Err(problem)) => {
+            Ok(BridgeResult::Content(refuse_problem(problem)))
+        }
+        Asked::Manage(Ok(wanted)) => {
+            let answer = manage(&call, &current, &sight.view.scope, wanted, params.call_id).await?;
+            Ok(BridgeResult::Content(match answer {
+                Ok(answer) => {
+                    let json = to_raw_value(&answer).map_err(|error| RpcError::internal(error.to_string()))?;
+                    Content::of(json)
+                }
+                Err(problem) => refuse_problem(problem),
+            }))
+        }
         Asked::Call(Ok(entries), why) => {
             if let Some(account) = remote::account_for(&call, &current, &sight, &entries).await?
                 && let Some(result) = remote::run(&call, &sight, &account, &entries, &why, &params.call_id).await?
@@ -364,6 +384,11 @@ pub async fn resolve(call: Call<Session>, params: BridgeParams) -> Result<Resolv
         Asked::Search(_) | Asked::Describe(_) => {
             return Ok(ResolveResult { calls: Vec::new(), read_only: true, error: None });
         }
+        Asked::Manage(wanted) => {
+            let read_only = wanted.as_ref().is_ok_and(|wanted| wanted.action == Action::Status);
+            let error = wanted.err().map(|problem| problem.error);
+            return Ok(ResolveResult { calls: Vec::new(), read_only: read_only || error.is_some(), error });
+        }
         Asked::Call(Ok(entries), _) if remote::account_for(&call, &current, &sight, &entries).await?.is_some() => {
             return Ok(remote::resolve(&sight, &entries));
         }
@@ -443,6 +468,7 @@ fn access(sight: &Sight, name: &str, given: Option<Box<RawValue>>) -> (Access, O
     };
     match Asked::read(sight, name, given) {
         Ok(Asked::Search(_) | Asked::Describe(_)) => (Access::ReadOnly, None),
+        Ok(Asked::Manage(_)) => (Access::Alone, None),
         Ok(Asked::Call(entries, _)) => {
             entries.ok().and_then(|entries| target(sight, entries).ok()).map_or((Access::Alone, None), parallel)
         }

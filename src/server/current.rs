@@ -64,7 +64,8 @@ impl Built {
         let same = self.sources.len() == sources.len()
             && self.sources.iter().zip(sources).all(|(a, b)| Arc::ptr_eq(a, b))
             && self.current.config.settings.tool_search == settings.tool_search
-            && self.current.config.settings.core == settings.core;
+            && self.current.config.settings.core == settings.core
+            && self.current.config.settings.connectors.enabled == settings.connectors.enabled;
         same.then(|| self.current.catalog.clone())
     }
 }
@@ -144,6 +145,7 @@ impl Session {
             let reused = before.as_ref().and_then(|before| before.reuse(&sources, &config.settings));
             let catalog = reused.unwrap_or_else(|| {
                 let policy = Policy::new(config.settings.tool_search.clone(), &config.settings.core);
+                let policy = policy.with_hosted(config.settings.connectors.enabled);
                 Arc::new(Catalog::new(sources.iter().cloned(), Arc::new(policy)))
             });
             let old = before.as_ref().map(|before| &before.current.catalog);

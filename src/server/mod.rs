@@ -8,6 +8,7 @@ mod assemble;
 mod bridge;
 mod changes;
 mod checkers;
+mod connections;
 mod connectors;
 mod current;
 mod host_process;

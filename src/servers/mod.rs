@@ -11,6 +11,7 @@ mod call;
 mod http;
 pub mod launch;
 mod life;
+pub mod offers;
 mod pool;
 mod process;
 mod server;

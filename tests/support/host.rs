@@ -119,11 +119,6 @@ impl Sidecar {
         self.id
     }
 
-    /// Tells it something.
-    pub fn notify(&mut self, method: &str, params: Value) {
-        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
     fn write(&mut self, message: &Value) {
         self.input.as_mut().unwrap().write_all(format!("{message}\n").as_bytes()).unwrap();
     }

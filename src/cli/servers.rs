@@ -1,0 +1,118 @@
+//! `toolscout servers`: MCP servers that can be installed, and those that were. What `manage_connections` may do only
+//! with a person's word, a person does here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::flags::{Common, Output, Servers};
+use super::page::{Page, Style};
+use super::report::Report;
+use super::table::Column;
+use super::terminal::Terminal;
+use crate::servers::offers::{self, Offer};
+
+const OFFERS: [Column; 3] = [Column::name("SERVER"), Column::word("STATE"), Column::text("WHAT IT IS FOR")];
+
+/// Runs the command.
+///
+/// # Errors
+/// A server that is not known, or a file that is not ours or cannot be written.
+pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Report, Failure> {
+    let options = common.options();
+    let workspace = options.places.workspace.clone().or(options.working_directory.clone());
+    let offers = offers::offers(options.places.user.as_deref(), workspace.as_deref());
+    let user = options.places.user.clone();
+    let user = user.ok_or_else(|| Failure::Other("there is no folder for configuration: set XDG_CONFIG_HOME".to_owned()))?;
+    let states = |name: &str| state(&offers::file_of(&user, name));
+    let done = |name: &str, output: &Output, text: String, more: Value| {
+        if output.json {
+            let mut object = json!({ "name": name });
+            object.as_object_mut().into_iter().for_each(|it| it.extend(more.as_object().cloned().unwrap_or_default()));
+            return Report::json(&object.to_string());
+        }
+        let mut page = Page::new(terminal);
+        page.line(&[(Style::Plain, &text)]);
+        Report::page(page)
+    };
+    let failed = |name: &str, error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => Failure::Other(format!("`{name}` is not installed with `toolscout servers`")),
+        std::io::ErrorKind::AlreadyExists => Failure::Other(format!("`{name}` is installed already")),
+        _ => Failure::system(&format!("`{name}`"), &error),
+    };
+    let named = |name: &str| match offers::is_name(name) {
+        true => Ok(()),
+        false => Err(Failure::Other("that is no name of a server: letters, digits, `_` and `-`".to_owned())),
+    };
+    match command {
+        Servers::List(output) => Ok(list(&offers, &states, output, terminal)),
+        Servers::Install { name, output } => {
+            let offer = offers.get(name).ok_or_else(|| {
+                Failure::Other(format!("no server `{name}` is known; `toolscout servers list` shows those that are"))
+            })?;
+            let path = offers::install(&user, name, offer).map_err(|error| failed(name, error))?;
+            let set = |name: &String| options.environment.get(name).is_some_and(|value| !value.is_empty());
+            let missing: Vec<String> = offer.needs().into_iter().filter(|name| !set(name)).collect();
+            let text = format!("Installed `{name}` ({}) in {}.", shown(offer), path.display());
+            let more = json!({ "file": path, "entry": offer.entry(), "missing_variables": missing });
+            let report = done(name, output, text, more);
+            Ok(if missing.is_empty() {
+                report
+            } else {
+                report.with_note(format!("set {} where the host is started, or it cannot start", missing.join(", ")))
+            })
+        }
+        Servers::Enable { name, output } | Servers::Disable { name, output } => {
+            named(name)?;
+            let on = matches!(command, Servers::Enable { .. });
+            let changed = offers::switch(&user, name, on).map_err(|error| failed(name, error))?;
+            let word = if on { "on" } else { "off" };
+            let already = if changed { "" } else { " already" };
+            Ok(done(name, output, format!("`{name}` is switched {word}{already}."), json!({ "enabled": on, "changed": changed })))
+        }
+        Servers::Remove { name, output } => {
+            named(name)?;
+            offers::remove(&user, name).map_err(|error| failed(name, error))?;
+            Ok(done(name, output, format!("Removed `{name}`."), json!({ "removed": true })))
+        }
+    }
+}
+
+fn state(path: &PathBuf) -> &'static str {
+    match fs::read_to_string(path) {
+        Ok(text) if text.lines().any(|line| line == "disabled: true") => "disabled",
+        Ok(_) => "installed",
+        Err(_) => "available",
+    }
+}
+
+fn shown(offer: &Offer) -> String {
+    match &offer.url {
+        Some(url) => url.clone(),
+        None => offer.command.iter().chain(&offer.args).cloned().collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn list(
+    offers: &BTreeMap<String, Offer>,
+    states: &dyn Fn(&str) -> &'static str,
+    output: &Output,
+    terminal: Terminal,
+) -> Report {
+    if output.json {
+        let servers = offers.iter().map(|(name, offer)| {
+            let (description, entry) = (&offer.description, offer.entry());
+            json!({ "name": name, "state": states(name), "description": description, "entry": entry, "needs": offer.needs() })
+        });
+        return Report::json(&json!({ "servers": servers.collect::<Vec<_>>() }).to_string());
+    }
+    let mut page = Page::new(terminal);
+    let rows: Vec<_> = offers.iter().map(|(name, offer)| {
+        [name.clone(), states(name).to_owned(), offer.description.clone()]
+    }).collect();
+    page.table(0, &OFFERS, &rows);
+    Report::page(page)
+}
