@@ -20,7 +20,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mcp", &["host", "rpc", "protocol"]),
     (
         "cli",
-        &["call", "connectors", "mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"],
+        &[
+            "call",
+            "connectors",
+            "mcp",
+            "share",
+            "server",
+            "servers",
+            "rpc",
+            "protocol",
+            "workspace",
+            "catalog",
+            "diagnostic",
+        ],
     ),
 ];
 

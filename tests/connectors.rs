@@ -527,3 +527,253 @@ fn the_hosts_environment_counts_and_not_the_sidecars() {
     with.request("bridge/call", search(&["send email"]));
     assert_eq!(gateway.asked().len(), 1);
 }
+
+fn manage(arguments: Value) -> Value {
+    bridge("manage_connections", arguments)
+}
+
+/// Gmail, connected, and Slack, which is not; accounts become active at the second look.
+fn accounts(asked: &Asked) -> Reply {
+    let item = |name: &str, connected| json!({ "connector": name, "enabled": true, "connected": connected });
+    match asked.route.as_str() {
+        "GET ?limit=50" => ok(json!({ "items": [item("gmail", true), item("slack", false), item("notion", false)] })),
+        "POST /connections" => {
+            let started = |slug: &Value| {
+                let slug = slug.as_str().unwrap();
+                let url = format!("https://connect.example/{slug}");
+                json!({ "connector": slug, "status": "initiated", "connectUrl": url, "connectionId": format!("c-{slug}") })
+            };
+            let results: Vec<Value> = asked.body["connectors"].as_array().unwrap().iter().map(started).collect();
+            ok(json!({ "results": results }))
+        }
+        "GET /accounts/c-slack" => ok(json!({ "connectionId": "c-slack", "connector": "slack", "status": "active" })),
+        "GET /accounts/c-notion" => {
+            ok(json!({ "connectionId": "c-notion", "connector": "notion", "status": "pending" }))
+        }
+        other => Reply::Json(599, json!(other)),
+    }
+}
+
+#[test]
+fn conn_6_status_tells_of_apps_and_servers() {
+    let gateway = Gateway::new(accounts);
+    let files = signed_in(&gateway);
+    files.write("config/toolscout/servers.d/mine.yaml", "command: /nowhere/mine\ndisabled: true\n");
+    let mut sidecar = sidecar(&files);
+    let content = sidecar.request("bridge/call", manage(json!({ "action": "status" })))["content"].take();
+    assert_eq!(content["connectors"][0], json!({ "connector": "gmail", "connected": true }));
+    let state = |name: &str| {
+        let servers = content["mcp_servers"].as_array().unwrap();
+        servers.iter().find(|server| server["name"] == name).unwrap()["state"].clone()
+    };
+    assert_eq!((state("mine"), state("github")), (json!("disabled"), json!("not_installed")));
+    let one = manage(json!({ "action": "status", "connectors": ["slak", "gmail"] }));
+    let content = sidecar.request("bridge/call", one)["content"].take();
+    assert_eq!(content["connectors"].as_array().unwrap().len(), 1);
+    assert_eq!(content["unknown"], json!([{ "connector": "slak", "status": "unknown", "suggestions": ["slack"] }]));
+    let scope = json!({ "toolsets": { "enabled": ["connections", "connectors-slack"] } });
+    let content =
+        sidecar.request("bridge/call", scoped(manage(json!({ "action": "status" })), scope))["content"].take();
+    assert_eq!(content["connectors"], json!([{ "connector": "slack", "connected": false }]), "CONN-8");
+    assert_eq!(content["mcp_servers"], json!([]));
+}
+
+#[test]
+fn conn_6_only_hosted_actions_need_the_sign_in() {
+    let gateway = Gateway::new(accounts);
+    let files = signed_in(&gateway);
+    let mut sidecar = files_command_without_token(&files);
+    let status = sidecar.request("bridge/call", manage(json!({ "action": "status" })));
+    assert!(status["content"]["connectors_note"].as_str().unwrap().contains("toolscout login"), "{status}");
+    assert!(!status["content"]["mcp_servers"].as_array().unwrap().is_empty());
+    let answer = sidecar.request("bridge/call", manage(json!({ "action": "connect", "connectors": ["gmail"] })));
+    assert_eq!(answer["isError"], true);
+    assert_eq!(gateway.connections(), 0);
+    let scope = json!({ "toolsets": { "enabled": ["tracker"] } });
+    let id = sidecar.send("bridge/call", scoped(manage(json!({ "action": "status" })), scope));
+    assert_eq!(sidecar.refusal(id)["code"], -32602, "out of scope it is no tool of ours");
+}
+
+#[test]
+fn conn_6_connecting_gives_links_where_there_is_no_card() {
+    let gateway = Gateway::new(accounts);
+    let files = signed_in(&gateway);
+    let mut sidecar = sidecar(&files);
+    let wanted = json!({ "action": "connect", "connectors": ["gmail", "slack", "slak", "github"] });
+    let content = sidecar.request("bridge/call", manage(wanted))["content"].take();
+    let results = content["results"].as_array().unwrap();
+    assert_eq!(results[0], json!({ "connector": "gmail", "status": "active" }), "connected already");
+    assert_eq!((&results[1]["status"], &results[1]["suggestions"]), (&json!("unknown"), &json!(["slack"])));
+    assert!(results[2]["hint"].as_str().unwrap().contains(r#"{"action":"install""#), "{content}");
+    let link = json!({ "connector": "slack", "status": "initiated", "connect_url": "https://connect.example/slack" });
+    assert_eq!(results[3], link);
+    assert_eq!(gateway.asked()[1].body, json!({ "connectors": ["slack"] }));
+    sidecar.request("bridge/call", manage(json!({ "action": "reconnect", "connectors": ["gmail"] })));
+    assert_eq!(gateway.asked()[3].body, json!({ "connectors": ["gmail"], "reinitiate": true }));
+    for wrong in [
+        json!({ "action": "disconnect", "connectors": ["gmail"] }),
+        json!({ "action": "install", "connectors": ["gmail"] }),
+    ] {
+        assert_eq!(sidecar.request("bridge/call", manage(wrong))["isError"], true);
+    }
+    assert_eq!(gateway.asked().len(), 4, "nothing was asked for the wrong door");
+}
+
+#[test]
+fn conn_6_a_card_is_watched_until_all_are_settled() {
+    let gateway = Gateway::new(accounts);
+    let files = signed_in(&gateway);
+    let capabilities = json!({ "capabilities": { "showConnections": true } });
+    let mut sidecar = Sidecar::open(command(&files), capabilities);
+    let mut params = manage(json!({ "action": "connect", "connectors": ["slack", "notion"] }));
+    params["callId"] = json!("call-1");
+    let id = sidecar.send("bridge/call", params);
+    let changed = sidecar.note("connections/didChange");
+    assert_eq!((&changed["callId"], &changed["connections"][0]["status"]), (&json!("call-1"), &json!("active")));
+    assert_eq!(changed["connections"][1]["status"], "pending");
+    let id_of_card = sidecar.send("bridge/call", manage(json!({ "action": "connect", "connectors": ["slack"] })));
+    let alone = sidecar.answer(id_of_card);
+    assert_eq!(alone["content"]["results"], json!([{ "connector": "slack", "status": "active" }]), "it ends by itself");
+    sidecar.note("host/showConnections");
+    sidecar.notify("$/cancelRequest", json!({ "id": id }));
+    let content = sidecar.answer(id)["content"].take();
+    assert_eq!(content["results"][0], json!({ "connector": "slack", "status": "active" }));
+    assert_eq!(content["results"][1]["status"], "pending");
+    let id = sidecar.send("bridge/call", manage(json!({ "action": "connect", "connectors": ["notion"] })));
+    let shown = sidecar.reply("host/showConnections", json!({ "skipped": ["notion"] }));
+    assert_eq!(shown["connections"][0]["connectUrl"], "https://connect.example/notion");
+    assert_eq!(sidecar.answer(id)["content"]["results"], json!([{ "connector": "notion", "status": "skipped" }]));
+}
+
+#[test]
+fn conn_6_a_server_is_installed_by_an_approval_alone() {
+    let gateway = Gateway::new(accounts);
+    let files = signed_in(&gateway);
+    files.write(
+        "config/toolscout/catalog/mine.yaml",
+        "description: Mine\ncommand: /nowhere/mine\nargs: [--x]\nenv: {KEY: '${MINE_KEY}'}\n",
+    );
+    let install = || manage(json!({ "action": "install", "connectors": [{ "name": "mine", "mcp": true }] }));
+    let path = files.at("config/toolscout/servers.d/mine.yaml");
+    let mut silent = sidecar(&files);
+    let answer = silent.request("bridge/call", install());
+    let result = &answer["content"]["results"][0];
+    assert_eq!(
+        (&result["status"], &result["command"]),
+        (&json!("approval_required"), &json!("toolscout servers install mine"))
+    );
+    assert!(!path.exists());
+    let mut sidecar = asking(&files);
+    let id = sidecar.send("bridge/call", install());
+    let asked = sidecar.reply("host/approve", json!({ "decision": "deny", "reason": "no" }));
+    assert_eq!((&asked["name"], &asked["toolset"]), (&json!("server:mine"), &json!("mcp-mine")));
+    assert_eq!(
+        (&asked["arguments"]["command"], &asked["arguments"]["args"]),
+        (&json!("/nowhere/mine"), &json!(["--x"]))
+    );
+    assert_eq!(sidecar.answer(id)["content"]["results"][0]["status"], "denied");
+    assert!(!path.exists());
+    let id = sidecar.send("bridge/call", install());
+    sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    let answer = sidecar.answer(id);
+    let result = &answer["content"]["results"][0];
+    assert_eq!((&result["status"], &result["missing_variables"]), (&json!("installed"), &json!(["MINE_KEY"])));
+    assert!(path.exists());
+    let again = sidecar.request("bridge/call", install());
+    assert_ne!(again["content"]["results"][0]["status"], "installed");
+    let toolscout = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolscout"));
+        let output =
+            command.args(arguments).env("XDG_CONFIG_HOME", files.at("config")).current_dir(files.at("work")).output();
+        output.unwrap().status.success()
+    };
+    assert!(toolscout(&["servers", "disable", "mine"]));
+    let enable = manage(json!({ "action": "enable", "connectors": [{ "name": "mine", "mcp": true }] }));
+    let id = sidecar.send("bridge/call", enable);
+    sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    assert_eq!(sidecar.answer(id)["content"]["results"][0]["status"], "enabled");
+    assert!(toolscout(&["servers", "list"]) && toolscout(&["servers", "remove", "mine"]));
+    assert!(!path.exists());
+    assert!(toolscout(&["servers", "install", "mine"]) && path.exists());
+    assert!(!toolscout(&["servers", "install", "mine"]) && !toolscout(&["servers", "install", "no-such"]));
+}
+
+#[test]
+fn login_and_logout_are_noticed_by_a_running_sidecar() {
+    use std::io::Write as _;
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    let toolscout = |arguments: &[&str], input: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolscout"));
+        command.args(arguments).env("XDG_CONFIG_HOME", files.at("config")).current_dir(files.at("work"));
+        command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        assert!(!said.contains(TOKEN), "CONN-7: {said}");
+        (output.status.success(), said)
+    };
+    let mut sidecar = files_command_without_token(&files);
+    let mut finds = || {
+        let answer = sidecar.request("bridge/call", search(&["send email"]));
+        answer["content"]["results"][0]["matches"] == json!([MAIL])
+    };
+    assert!(!finds());
+    assert!(!toolscout(&["login"], " \n").0, "no token");
+    let (done, said) = toolscout(&["login"], &format!("{TOKEN}\n"));
+    assert!(done && said.contains(&gateway.url), "{said}");
+    assert!(finds());
+    assert!(toolscout(&["login", "--gateway", "https://other.example"], "other-token").1.contains("gateway_url"));
+    assert!(toolscout(&["logout", "--gateway", "https://other.example"], "").0);
+    assert!(finds(), "that was another's");
+    assert!(toolscout(&["logout"], "").0);
+    assert!(!finds());
+}
+
+#[test]
+fn conn_7_the_token_is_in_nothing_that_comes_out() {
+    use std::io::{Read as _, Write as _};
+    let gateway = Gateway::new(|asked| match asked.route.as_str() {
+        "POST /execute" => {
+            Reply::Json(422, json!({ "code": "INVALID_ARGUMENTS", "message": asked.header("authorization") }))
+        }
+        "POST /search" => apps(asked),
+        _ => Reply::Json(500, json!({ "error": { "code": "X", "message": asked.header("authorization") } })),
+    });
+    let files = signed_in(&gateway);
+    let mut command = command(&files);
+    command.env("TOOLSCOUT_LOG", "trace").stdin(std::process::Stdio::piped());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let requests = [
+        ("initialize", json!({})),
+        ("bridge/call", search(&["send email"])),
+        ("bridge/call", call_of(&[(MAIL, json!({ "to": "a" }))])),
+        ("bridge/call", bridge("tool_describe", json!({ "names": ["connectors__gmail__OTHER"] }))),
+        ("bridge/call", manage(json!({ "action": "status" }))),
+        ("bridge/call", manage(json!({ "action": "connect", "connectors": ["gmail"] }))),
+        ("config/get", json!({})),
+        ("status", json!({})),
+        ("shutdown", json!({})),
+    ];
+    let mut stdin = child.stdin.take().unwrap();
+    for (id, (method, params)) in requests.iter().enumerate() {
+        writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).unwrap();
+    }
+    // Until all are answered.
+    let mut reader = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut out = String::new();
+    for _ in 0..requests.len() {
+        std::io::BufRead::read_line(&mut reader, &mut out).unwrap();
+    }
+    drop(stdin);
+    reader.read_to_string(&mut out).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut out).unwrap();
+    child.wait().unwrap();
+    assert!(out.contains("INVALID_ARGUMENTS"), "{out}");
+    assert!(!out.contains(TOKEN), "{out}");
+}

@@ -90,7 +90,8 @@ pub fn read(arguments: &Map<String, Value>) -> Result<Wanted, Problem> {
         let right = right_call(right, &json!([{ "name": name, "mcp": true }]));
         return Err(Problem::new(format!("Nothing was done for `{shown}`: `{action}` {why}. Send {right}.")));
     }
-    let force = matches!(arguments.get("force"), Some(Value::Bool(true))) || arguments.get("force") == Some(&json!("true"));
+    let force =
+        matches!(arguments.get("force"), Some(Value::Bool(true))) || arguments.get("force") == Some(&json!("true"));
     Ok(Wanted { action, targets, force })
 }
 
@@ -139,7 +140,8 @@ fn targets(given: Option<&Value>) -> Result<Vec<Target>, Problem> {
         let target = match item {
             Value::String(slug) => Some(Target::App(slug.trim().to_ascii_lowercase())),
             Value::Object(object) => object.get("name").and_then(Value::as_str).map(|name| {
-                let mcp = matches!(object.get("mcp"), Some(Value::Bool(true))) || object.get("mcp") == Some(&json!("true"));
+                let mcp =
+                    matches!(object.get("mcp"), Some(Value::Bool(true))) || object.get("mcp") == Some(&json!("true"));
                 let name = name.trim();
                 if mcp { Target::Server(name.to_owned()) } else { Target::App(name.to_ascii_lowercase()) }
             }),
@@ -149,7 +151,9 @@ fn targets(given: Option<&Value>) -> Result<Vec<Target>, Problem> {
         let Some(target) = target.filter(named) else {
             let got = kind(item);
             let form = "an app's slug or {\"name\": …, \"mcp\": true}";
-            return Err(Problem::new(format!("An item of `connectors` is {got} that names nobody; it must be {form}.")));
+            return Err(Problem::new(format!(
+                "An item of `connectors` is {got} that names nobody; it must be {form}."
+            )));
         };
         if !targets.contains(&target) {
             targets.push(target);
@@ -166,9 +170,21 @@ mod tests {
     fn arguments() {
         for (rule, given, expected) in [
             ("CONN-6: status of all", json!({ "action": "status" }), Ok("status []")),
-            ("CONN-6: an app", json!({ "action": "connect", "connectors": ["Gmail"] }), Ok(r#"connect [App("gmail")]"#)),
-            ("CONN-6: one as it is", json!({ "action": "connect", "connectors": "gmail" }), Ok(r#"connect [App("gmail")]"#)),
-            ("CONN-6: as text", json!({ "action": " CONNECT ", "connectors": "[\"gmail\", \"gmail\"]" }), Ok(r#"connect [App("gmail")]"#)),
+            (
+                "CONN-6: an app",
+                json!({ "action": "connect", "connectors": ["Gmail"] }),
+                Ok(r#"connect [App("gmail")]"#),
+            ),
+            (
+                "CONN-6: one as it is",
+                json!({ "action": "connect", "connectors": "gmail" }),
+                Ok(r#"connect [App("gmail")]"#),
+            ),
+            (
+                "CONN-6: as text",
+                json!({ "action": " CONNECT ", "connectors": "[\"gmail\", \"gmail\"]" }),
+                Ok(r#"connect [App("gmail")]"#),
+            ),
             (
                 "CONN-6: a server",
                 json!({ "action": "install", "connectors": [{ "name": "Linear", "mcp": true }] }),
@@ -179,7 +195,11 @@ mod tests {
             ("CONN-6: a number", json!({ "action": "connect", "connectors": [5] }), Err("is a number")),
             ("CONN-6: no action", json!({}), Err("`action` is absent")),
             ("CONN-6: an unknown action", json!({ "action": "fly" }), Err("`fly` is no action")),
-            ("CONN-6: never disconnects", json!({ "action": "disconnect", "connectors": ["gmail"] }), Err("A person disconnects")),
+            (
+                "CONN-6: never disconnects",
+                json!({ "action": "disconnect", "connectors": ["gmail"] }),
+                Err("A person disconnects"),
+            ),
             (
                 "CONN-6: the wrong door",
                 json!({ "action": "connect", "connectors": [{ "name": "linear", "mcp": true }] }),
@@ -194,7 +214,9 @@ mod tests {
         ] {
             let read = read(given.as_object().unwrap());
             match (read, expected) {
-                (Ok(got), Ok(expected)) => assert_eq!(format!("{} {:?}", got.action.as_str(), got.targets), expected, "{rule}"),
+                (Ok(got), Ok(expected)) => {
+                    assert_eq!(format!("{} {:?}", got.action.as_str(), got.targets), expected, "{rule}")
+                }
                 (Err(got), Err(part)) => assert!(got.error.contains(part), "{rule}: {}", got.error),
                 (got, expected) => panic!("{rule}: {got:?} is not {expected:?}"),
             }

@@ -103,9 +103,21 @@ fn assemble(catalog: &Catalog) -> Arc<Assembly> {
     assembly::assemble(catalog, &Scope::all(), Some(200_000.0), Format::Mcp)
 }
 
+/// Names of the array but for `manage_connections`, which has tests of its own.
 fn names_of(assembly: &Assembly) -> Vec<String> {
+    let mut names = all_names_of(assembly);
+    names.retain(|name| name != "manage_connections");
+    names
+}
+
+fn all_names_of(assembly: &Assembly) -> Vec<String> {
     let tools: Vec<Value> = serde_json::from_str(assembly.tools.get()).unwrap();
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The scope that holds everything but `manage_connections`.
+fn without_connections() -> Scope {
+    Scope::new(Grant { disabled: list(&["connections"]), ..Grant::default() })
 }
 
 fn list(names: &[&str]) -> Vec<String> {
@@ -220,7 +232,7 @@ fn assemble_2_what_a_provider_runs_goes_through_untouched() {
     ]"#;
     let derived = inline::with_inline(&catalog(vec![]), inline).unwrap();
     assert!(derived.problems.is_empty(), "{:?}", derived.problems);
-    let got = assembly::assemble(&derived.catalog, &Scope::all(), None, Format::OpenAiResponses);
+    let got = assembly::assemble(&derived.catalog, &without_connections(), None, Format::OpenAiResponses);
     assert_eq!(
         got.tools.get(),
         r#"[{"type":"web_search_20250305","name":"web_search","max_uses":5},{"type":"mcp","server_label":"a"},{"type":"mcp","server_label":"b"},{"type":"function","name":"fs.read","parameters":{}}]"#,
@@ -267,7 +279,7 @@ fn assemble_2_pass_through() {
     let assembly = assemble(&off);
     assert_eq!(assembly.tier, 0, "ASSEMBLE-2: enabled off");
     assert_eq!(names_of(&assembly).len(), 13, "ASSEMBLE-2: every definition passes");
-    let nothing = assembly::assemble(&catalog(vec![]), &Scope::all(), None, Format::OpenAi);
+    let nothing = assembly::assemble(&catalog(vec![]), &without_connections(), None, Format::OpenAi);
     assert_eq!(nothing.tools.get(), "[]");
 }
 
@@ -308,7 +320,8 @@ fn assemble_6_counts() {
     assert_eq!(assembly.tokens_after, super::tokens::estimate(assembly.tools.get()));
     assert_eq!((assembly.deferred_count, assembly.listing_budget, assembly.tier), (11, 4000, 1));
     let shown: Vec<Value> = serde_json::from_str(assembly.tools.get()).unwrap();
-    let description = shown[2]["description"].as_str().unwrap();
+    let search = shown.iter().find(|tool| tool["name"] == "tool_search").unwrap();
+    let description = search["description"].as_str().unwrap();
     let listing = &description[description.find("calendar (2 tools):").unwrap()..];
     assert_eq!(
         assembly.listing_tokens,
@@ -840,5 +853,41 @@ mod remote {
             (&answer["errors"], &answer["not_found"]),
             (&json!({"connectors__a__Y": "later"}), &json!(["connectors__a__Z"]))
         );
+    }
+}
+
+#[test]
+fn conn_6_manage_connections_stands_last_among_the_visible_tools() {
+    let town = catalog(town());
+    let all = all_names_of(&assemble(&town));
+    assert_eq!(all, ["terminal", "read_file", "manage_connections", "tool_search", "tool_describe", "tool_call"]);
+    let empty = assemble(&catalog(vec![]));
+    assert_eq!(
+        (all_names_of(&empty), empty.tier, empty.activated),
+        (list(&["manage_connections"]), 0, false),
+        "no tool for tiers"
+    );
+    assert_eq!(empty.tokens_before, empty.tokens_after);
+    for scope in
+        [without_connections(), enabled(&["host"]), Scope::new(Grant { deny: list(&["manage_*"]), ..Grant::default() })]
+    {
+        let assembly = assembly::assemble(&town, &scope, None, Format::Mcp);
+        assert!(!all_names_of(&assembly).contains(&"manage_connections".to_owned()), "{:?}", scope.grant());
+    }
+    let off = Policy::new(ToolSearch::default(), &CoreSet { replace: Some(vec![]), extend: vec![] }).with_hosted(false);
+    let off = Catalog::new([], Arc::new(off));
+    assert!(!assemble(&off).tools.get().contains("\"connect\""), "with connectors off only MCP actions");
+}
+
+#[test]
+fn conn_6_and_core_1_no_other_source_has_the_name_and_a_host_keeps_its_own() {
+    for (kind, own) in [(Kind::Core, false), (Kind::Unknown, false), (Kind::Plugin, true), (Kind::Mcp, true)] {
+        let info = SourceInfo { naming: super::names::Naming::AsIs, ..SourceInfo::new("s", kind, Origin::Connection) };
+        let text: Arc<str> = r#"[{"name":"manage_connections","description":"Another","inputSchema":{}}]"#.into();
+        let entries: Vec<&serde_json::value::RawValue> = serde_json::from_str(&text).unwrap();
+        let source = Arc::new(Source::read(info, &text, entries.iter().map(|e| e.get())).0);
+        let assembly = assemble(&catalog(vec![source]));
+        assert_eq!(all_names_of(&assembly), ["manage_connections"], "{kind:?}");
+        assert_eq!(!assembly.tools.get().contains("Another"), own, "{kind:?}");
     }
 }

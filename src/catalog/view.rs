@@ -46,8 +46,8 @@ impl View {
         let mut deferred = Bits::new(catalog.len());
         let mut counts = vec![0; catalog.sources.len()];
         let mut by_source = Vec::new();
-        let mut manages = scope.grants_toolset(connections::TOOLSET, connections::TOOLSET)
-            && scope.grants_tool(connections::NAME);
+        let mut manages =
+            scope.grants_toolset(connections::TOOLSET, connections::TOOLSET) && scope.grants_tool(connections::NAME);
         let mut granted = Bits::new(catalog.len());
         for (index, source) in catalog.sources.iter().enumerate() {
             // Remote tools are of several toolsets each, and came through the scope before they came here.

@@ -30,11 +30,13 @@ const LONGEST: u64 = 64 << 10;
 pub fn login(common: &Common, args: &Login, terminal: Terminal) -> Result<Report, Failure> {
     let options = common.options();
     let configured = configured(&options);
-    let none = "no gateway is configured: name it with --gateway URL, and under `tools.connectors.gateway_url` in config.yaml";
+    let none =
+        "no gateway is configured: name it with --gateway URL, and under `tools.connectors.gateway_url` in config.yaml";
     let url = args.gateway.as_ref().or(configured.as_ref()).ok_or_else(|| Failure::Other(none.to_owned()))?;
     let origin = origin(url)?;
     let folder = options.places.user.as_ref();
-    let folder = folder.ok_or_else(|| Failure::Other("there is no home for the token: set XDG_CONFIG_HOME".to_owned()))?;
+    let folder =
+        folder.ok_or_else(|| Failure::Other("there is no home for the token: set XDG_CONFIG_HOME".to_owned()))?;
     let token = read_token(&origin).map_err(|error| Failure::system("the token cannot be read", &error))?;
     let unfit = || Failure::Other("that is no token: it is blank, or has characters that no header takes".to_owned());
     let token = Token::new(&token).ok_or_else(unfit)?;
@@ -51,7 +53,8 @@ pub fn login(common: &Common, args: &Login, terminal: Terminal) -> Result<Report
     };
     Ok(match is_configured {
         true => report,
-        false => report.with_note(format!("no configuration names this gateway yet: set tools.connectors.gateway_url: {origin}")),
+        false => report
+            .with_note(format!("no configuration names this gateway yet: set tools.connectors.gateway_url: {origin}")),
     })
 }
 
@@ -68,7 +71,11 @@ pub fn logout(common: &Common, args: &Login, terminal: Terminal) -> Result<Repor
         return Ok(Report::json(&json!({ "gateways": removed }).to_string()));
     }
     let mut page = Page::new(terminal);
-    let line = if removed.is_empty() { "Nobody was signed in.".to_owned() } else { format!("Signed out of {}.", removed.join(", ")) };
+    let line = if removed.is_empty() {
+        "Nobody was signed in.".to_owned()
+    } else {
+        format!("Signed out of {}.", removed.join(", "))
+    };
     page.line(&[(Style::Plain, &line)]);
     Ok(Report::page(page))
 }

@@ -26,7 +26,8 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
     let workspace = options.places.workspace.clone().or(options.working_directory.clone());
     let offers = offers::offers(options.places.user.as_deref(), workspace.as_deref());
     let user = options.places.user.clone();
-    let user = user.ok_or_else(|| Failure::Other("there is no folder for configuration: set XDG_CONFIG_HOME".to_owned()))?;
+    let user =
+        user.ok_or_else(|| Failure::Other("there is no folder for configuration: set XDG_CONFIG_HOME".to_owned()))?;
     let states = |name: &str| state(&offers::file_of(&user, name));
     let done = |name: &str, output: &Output, text: String, more: Value| {
         if output.json {
@@ -71,7 +72,12 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
             let changed = offers::switch(&user, name, on).map_err(|error| failed(name, error))?;
             let word = if on { "on" } else { "off" };
             let already = if changed { "" } else { " already" };
-            Ok(done(name, output, format!("`{name}` is switched {word}{already}."), json!({ "enabled": on, "changed": changed })))
+            Ok(done(
+                name,
+                output,
+                format!("`{name}` is switched {word}{already}."),
+                json!({ "enabled": on, "changed": changed }),
+            ))
         }
         Servers::Remove { name, output } => {
             named(name)?;
@@ -110,9 +116,8 @@ fn list(
         return Report::json(&json!({ "servers": servers.collect::<Vec<_>>() }).to_string());
     }
     let mut page = Page::new(terminal);
-    let rows: Vec<_> = offers.iter().map(|(name, offer)| {
-        [name.clone(), states(name).to_owned(), offer.description.clone()]
-    }).collect();
+    let rows: Vec<_> =
+        offers.iter().map(|(name, offer)| [name.clone(), states(name).to_owned(), offer.description.clone()]).collect();
     page.table(0, &OFFERS, &rows);
     Report::page(page)
 }

@@ -167,7 +167,8 @@ impl Asked<'_> {
         results.extend(connections.iter().map(started));
         let mut answer = json!({ "results": results });
         if links {
-            answer["next"] = "Give the person each link to open; once they have signed in, the app's tools work.".into();
+            answer["next"] =
+                "Give the person each link to open; once they have signed in, the app's tools work.".into();
         }
         Ok(Ok(answer))
     }
@@ -185,7 +186,8 @@ impl Asked<'_> {
 
     fn server_states(&self, wanted: &[&String], offers: &BTreeMap<String, Offer>) -> Vec<Value> {
         let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| *wanted == name);
-        let configured = self.current.servers.iter().filter(|server| is_wanted(&server.name) && self.grants_server(&server.name));
+        let configured =
+            self.current.servers.iter().filter(|server| is_wanted(&server.name) && self.grants_server(&server.name));
         let mut states: BTreeMap<String, Value> = configured
             .map(|server| (server.name.clone(), json!({ "name": server.name, "state": server.state() })))
             .collect();
@@ -244,7 +246,9 @@ impl Asked<'_> {
     async fn install(&self, name: &str, offer: &Offer) -> Result<Value, RpcError> {
         let opened = self.call.session.opened().await?;
         let Some(user) = opened.places.user.clone() else {
-            return Ok(json!({ "name": name, "status": "failed", "reason": "there is no folder for the user's configuration" }));
+            return Ok(
+                json!({ "name": name, "status": "failed", "reason": "there is no folder for the user's configuration" }),
+            );
         };
         let entry = offer.entry();
         if !opened.host.approve {

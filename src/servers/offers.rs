@@ -221,7 +221,10 @@ mod tests {
         for (path, text) in [
             (user.join("catalog/mine.yaml"), "command: run\nenv: {A: '${A}', B: '${B:-x}'}"),
             (user.join("catalog/bad.yaml"), "["),
-            (user.join("catalog/more.yaml"), "a: {url: 'https://a.example'}\n'../b': {command: x}\nc: {description: neither}"),
+            (
+                user.join("catalog/more.yaml"),
+                "a: {url: 'https://a.example'}\n'../b': {command: x}\nc: {description: neither}",
+            ),
             (work.join(".toolscout/catalog/mine.yaml"), "command: other"),
         ] {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -236,7 +239,8 @@ mod tests {
     #[test]
     fn conn_6_a_file_that_a_person_wrote_is_never_touched() {
         let user = tempfile::tempdir().unwrap();
-        let offer = Offer { command: Some("npx".into()), args: vec!["-y".into(), "it: \"is\"".into()], ..Offer::default() };
+        let offer =
+            Offer { command: Some("npx".into()), args: vec!["-y".into(), "it: \"is\"".into()], ..Offer::default() };
         let path = install(user.path(), "x", &offer).unwrap();
         let read: Offer = serde_saphyr::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(read, offer);

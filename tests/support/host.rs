@@ -156,6 +156,20 @@ impl Sidecar {
         }
     }
 
+    /// The error of a request that was sent.
+    #[track_caller]
+    pub fn refusal(&mut self, id: u64) -> Value {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let mut message = self.receive(deadline).expect("an answer in time");
+            if message["id"] == id {
+                assert!(message.get("result").is_none(), "{message}");
+                return message["error"].take();
+            }
+            self.notes.push_back(message);
+        }
+    }
+
     #[track_caller]
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
