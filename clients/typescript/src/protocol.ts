@@ -78,6 +78,8 @@ export interface HostRequests {
 
 /** Notifications of the sidecar. */
 export interface HostNotifications {
+  /** An account on the card of `host/showConnections` stands otherwise than before. */
+  "connections/didChange": { params: ConnectionsChanged };
   /** What is wrong with one file, in place of what was said of it before; an empty list clears. */
   "diagnostics/publish": { params: FileDiagnostics };
   /** Files changed, and with them what the connection sees; once for a burst of changes. */
@@ -101,6 +103,10 @@ export interface ApproveParams {
   callId?: string | undefined;
   /** Position in the call's batch. */
   index?: number | undefined;
+  /** Whether the tool's server says that it changes nothing. */
+  readOnly?: boolean | undefined;
+  /** Whether the tool's server says that it may destroy something. */
+  destructive?: boolean | undefined;
 }
 
 /** Answer of a host to `host/approve`. */
@@ -220,10 +226,18 @@ export interface ConfigResult {
 export interface ConnectionCard {
   /** The connector's slug. */
   connector: string;
-  /** `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`. */
+  /** `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`; `skipped` once the person passed it over. */
   status: string;
   /** Where the person signs in. */
   connectUrl?: string | undefined;
+}
+
+/** Parameters of `connections/didChange`: the card, as its accounts stand now. */
+export interface ConnectionsChanged {
+  /** All accounts of the card, in its order. */
+  connections: ConnectionCard[];
+  /** The model's id of the call that the card is for. */
+  callId?: string | undefined;
 }
 
 /** What the model is given as the result of its call. */
@@ -232,6 +246,12 @@ export interface Content {
   content: unknown;
   /** Whether it is a mistake of the model's or a failure of what was called. */
   isError: boolean;
+  /** `structuredContent` of a server's result. */
+  structuredContent?: unknown;
+  /** `_meta` of a server's result. */
+  _meta?: unknown;
+  /** File that holds the whole of a result that was too long for the model. */
+  outputFile?: string | undefined;
   /** What was repaired in the arguments. */
   coerced?: string[] | undefined;
 }
@@ -466,8 +486,8 @@ export interface ListedSource {
   toolset: string;
   /** Where it was registered. */
   origin: "file" | "connection" | "server" | "gateway";
-  /** `ready`. */
-  state: string;
+  /** `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`. */
+  state: "ready" | "starting" | "down" | "disabled" | "untrusted";
   /** Tools in scope. */
   toolCount: number;
   /** The tools, if asked for. */
@@ -520,6 +540,8 @@ export interface PlanParams {
 export interface PlanResult {
   /** Ids that may run together, stage after stage. */
   stages: Array<unknown[]>;
+  /** What servers say of the effects of some of the calls. */
+  hints?: PlannedHints[] | undefined;
 }
 
 /** One call of a batch. */
@@ -532,6 +554,16 @@ export interface PlannedCall {
   arguments?: unknown;
 }
 
+/** What a server says of the effects of one call of a batch. */
+export interface PlannedHints {
+  /** Id of the call. */
+  id: unknown;
+  /** Whether it changes nothing. */
+  readOnly?: boolean | undefined;
+  /** Whether it may destroy something. */
+  destructive?: boolean | undefined;
+}
+
 /** A search that was run to see that the index lives. */
 export interface Probe {
   /** Whether it found what it looked for. */
@@ -542,10 +574,14 @@ export interface Probe {
 
 /** Where a request stands. */
 export interface Progress {
-  /** `begin`, then `end`. */
-  kind: "begin" | "end";
+  /** `begin`, then `end`; `report` is what a server says of the call that it works on. */
+  kind: "begin" | "report" | "end";
   /** What is going on. */
   message: string;
+  /** How much is done, in a measure of the server's own. */
+  progress?: number | undefined;
+  /** How much there is to do, in the same. */
+  total?: number | undefined;
 }
 
 /** Parameters of `$/progress`. */
@@ -603,6 +639,10 @@ export interface ResolvedCall {
   runsIn: "host" | "sidecar" | "gateway";
   /** Whether it may run beside others. */
   parallelSafe: boolean;
+  /** Whether it changes nothing. */
+  readOnly?: boolean | undefined;
+  /** Whether it may destroy something. */
+  destructive?: boolean | undefined;
 }
 
 /** What a session was granted. Absent `enabled` or `allow` grants all, an empty one nothing. */
@@ -647,6 +687,8 @@ export interface Scored {
   name: string;
   /** BM25 score. */
   score: number;
+  /** What it is ranked by: the score, and something for what the query says of its name. */
+  rank: number;
   /** Why it is here: `exact`, `match`, `near`, `gate`, `floor` or `rank`. */
   reason: string;
   /** Parts of the score, for the terms it holds. */
@@ -741,12 +783,20 @@ export interface SourceParams {
 export interface SourceStatus {
   /** Name. */
   name: string;
-  /** `ready`. */
-  state: string;
+  /** Where it was registered. */
+  origin: "file" | "connection" | "server" | "gateway";
+  /** `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`. */
+  state: "ready" | "starting" | "down" | "disabled" | "untrusted";
   /** Number of tools. */
   toolCount: number;
   /** What last went wrong. */
   lastError?: string | undefined;
+  /** How long an MCP server took to start, in milliseconds. */
+  startedInMs?: number | undefined;
+  /** Tokens of the definitions of an MCP server's tools. */
+  tokens?: number | undefined;
+  /** The last lines that an MCP server wrote to standard error. */
+  stderr?: string[] | undefined;
 }
 
 /** Result of `status`. */
