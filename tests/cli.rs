@@ -99,7 +99,7 @@ fn json_is_the_answer_of_the_wire() {
     let cases: [(&[&str], &str, Value); 8] = [
         (&["search", "create issue"], "/content/results/0/matches/0", json!(ISSUE)),
         (&["search", "create issue"], "/isError", json!(false)),
-        (&["assemble"], "/tools/4/function/name", json!("tool_search")),
+        (&["assemble"], "/tools/5/function/name", json!("tool_search")),
         (&["assemble", "--format", "anthropic", "--context", "20000"], "/listingBudget", json!(1000)),
         (&["describe", "create_issue"], "/content/tools/mcp__fernboard__create_issue/parameters/type", json!("object")),
         (&["explain", "post chat message"], "/gate", json!("chat")),

@@ -260,7 +260,7 @@ fn a_server_that_is_down_is_named_with_the_reason_and_costs_the_others_nothing()
     assert!(sources[1].get("unavailable").is_none());
     let assembled = sidecar.request("assemble", json!({ "contextLength": 200_000 }));
     assert_eq!(assembled["tier"], 1);
-    assert!(assembled["tools"][0].to_string().contains("out of reach for now: die (it ended with code 3), http ("));
+    assert!(assembled["tools"][1].to_string().contains("out of reach for now: die (it ended with code 3), http ("));
     let mut scoped = search;
     scoped["scope"] = json!({ "toolsets": { "enabled": ["mcp-fix"] } });
     let answer = sidecar.request("bridge/call", scoped);

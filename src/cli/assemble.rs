@@ -10,6 +10,7 @@ use super::page::{Page, Style, count, grouped};
 use super::report::Report;
 use super::sidecar::Sidecar;
 use super::terminal::Terminal;
+use crate::catalog::connections::NAME;
 
 /// Runs the command.
 ///
@@ -25,7 +26,7 @@ pub fn run(common: &Common, args: &Assemble, terminal: Terminal) -> Result<Repor
     }
     let assembled: Assembled = read(&raw)?;
     let mut page = Page::new(terminal);
-    if !assembled.tools.is_empty() || !newcomer::welcome(&mut sidecar, &mut page)? {
+    if assembled.named().any(|(name, _)| name != NAME) || !newcomer::welcome(&mut sidecar, &mut page)? {
         show(&mut page, &assembled);
     }
     sidecar.noting_errors(Report::page(page))
@@ -50,12 +51,15 @@ fn show(page: &mut Page, assembled: &Assembled) {
 /// Counts and costs, each line behind `indent`.
 pub fn summary(page: &mut Page, indent: &str, assembled: &Assembled) {
     let bridge = if assembled.activated { 3 } else { 0 };
-    let visible = (assembled.tools.len() as u64).saturating_sub(bridge);
+    let own = assembled.named().filter(|(name, _)| *name == NAME).count() as u64;
+    let visible = (assembled.tools.len() as u64).saturating_sub(bridge + own);
+    let own = if own > 0 { " and manage_connections" } else { "" };
     let tools = if assembled.activated {
         let deferred = grouped(assembled.deferred_count);
-        format!("{deferred} deferred, {} visible as before, 3 bridge tools (tier {})", grouped(visible), assembled.tier)
+        let (visible, tier) = (grouped(visible), assembled.tier);
+        format!("{deferred} deferred, {visible} visible as before, 3 bridge tools{own} (tier {tier})")
     } else {
-        format!("{}, nothing deferred (tier {})", count(visible, "tool"), assembled.tier)
+        format!("{}{own}, nothing deferred (tier {})", count(visible, "tool"), assembled.tier)
     };
     let Assembled { tokens, listing_form, listing_tokens, listing_budget, .. } = assembled;
     let (before, after) = (grouped(tokens.before), grouped(tokens.after));

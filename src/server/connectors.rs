@@ -35,8 +35,11 @@ fn settings(opened: &Opened, current: &Current) -> Option<Settings> {
         let beside = PathBuf::from(file_of("tools.connectors.token_file"));
         match path.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
             Some(path) => path,
-            // A path is meant from where it is written.
-            None => beside.parent().unwrap_or(Path::new("")).join(path),
+            // A path is meant from where it is written; a host's, from the workspace.
+            None => match (beside.parent(), &opened.asking.folder) {
+                (None, Some(workspace)) => workspace.join(path),
+                (folder, _) => folder.unwrap_or(Path::new("")).join(path),
+            },
         }
     });
     Some(Settings {

@@ -77,12 +77,13 @@ pub fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.chars().all(good)
 }
 
-/// All that can be installed, by name; of two the nearest: workspace, user, known here. A file that cannot be read is
-/// passed over.
+/// All that can be installed, by name. The user's win over those known here; a workspace's take nobody's name, since who
+/// installs `github` must not get what a stranger's folder calls so. A file that cannot be read is passed over.
 pub fn offers(user: Option<&Path>, workspace: Option<&Path>) -> BTreeMap<String, Offer> {
     let mut offers = parse("", KNOWN);
     let folders = [user.map(|folder| folder.join("catalog")), workspace.map(|root| root.join(".toolscout/catalog"))];
-    for folder in folders.into_iter().flatten() {
+    for (of_user, folder) in [true, false].into_iter().zip(folders) {
+        let Some(folder) = folder else { continue };
         let mut files: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
         files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"));
@@ -91,7 +92,11 @@ pub fn offers(user: Option<&Path>, workspace: Option<&Path>) -> BTreeMap<String,
             let small = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
             if let Some(text) = small.then(|| fs::read_to_string(&path).ok()).flatten() {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                offers.extend(parse(&stem, &text));
+                for (name, offer) in parse(&stem, &text) {
+                    if of_user || !offers.contains_key(&name) {
+                        offers.insert(name, offer);
+                    }
+                }
             }
         }
     }
@@ -215,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn nearer_catalogs_win_and_bad_files_are_passed_over() {
+    fn the_users_catalog_wins_and_bad_files_are_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let (user, work) = (folder.path().join("user"), folder.path().join("work"));
         for (path, text) in [
@@ -226,6 +231,7 @@ mod tests {
                 "a: {url: 'https://a.example'}\n'../b': {command: x}\nc: {description: neither}",
             ),
             (work.join(".toolscout/catalog/mine.yaml"), "command: other"),
+            (work.join(".toolscout/catalog/theirs.yaml"), "command: other"),
         ] {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
@@ -233,7 +239,9 @@ mod tests {
         let users = offers(Some(&user), None);
         assert_eq!((users["mine"].command.as_deref(), users["mine"].needs()), (Some("run"), vec!["A".to_owned()]));
         assert!(users.contains_key("a") && !users.contains_key("../b") && !users.contains_key("c"));
-        assert_eq!(offers(Some(&user), Some(&work))["mine"].command.as_deref(), Some("other"));
+        let all = offers(Some(&user), Some(&work));
+        assert_eq!(all["mine"].command.as_deref(), Some("run"), "a workspace takes nobody's name");
+        assert_eq!(all["theirs"].command.as_deref(), Some("other"));
     }
 
     #[test]

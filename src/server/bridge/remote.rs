@@ -25,6 +25,9 @@ use crate::protocol::work::{BridgeResult, Hints, ResolveResult, ResolvedCall};
 use crate::server::approval::approval;
 use crate::server::connectors::{account, told};
 
+/// Characters of a query that count (SEARCH-10).
+const MAX_QUERY: usize = 1000;
+
 /// As [`Asked::read`], where a remote tool may be called by its own name too (CALL-13).
 pub(super) async fn read(
     call: &Call<Session>,
@@ -72,8 +75,10 @@ pub(super) async fn search(
     queries: &[String],
 ) -> Result<Searched, RpcError> {
     let Some(account) = account(call, current, &sight.view.scope).await? else { return Ok(Searched::Local(sight)) };
+    // SEARCH-10: what does not count is not sent either.
+    let queries: Vec<String> = queries.iter().map(|query| query.chars().take(MAX_QUERY).collect()).collect();
     let found = tokio::select! {
-        found = account.search(queries) => found,
+        found = account.search(&queries) => found,
         () = call.cancel.cancelled() => return Err(RpcError::cancelled()),
     };
     Ok(match found {
