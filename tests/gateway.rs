@@ -338,3 +338,12 @@ fn accounts_are_the_same_for_the_same_sign_in_alone() {
     assert!(!Arc::ptr_eq(&others[0], &others[1]));
     assert!(!Arc::ptr_eq(&one, &gateways.account(sign_in("one")).unwrap()), "it was forgotten");
 }
+
+#[test]
+fn a_gateway_that_says_nothing_is_not_waited_for_for_ever() {
+    let gateway = Gateway::new(|_| Reply::Silent);
+    let client = Client::new(&gateway);
+    let failure = client.runtime.block_on(client.account.schemas(&["X".into()])).unwrap_err();
+    assert_eq!(failure, Failure::Unavailable("the gateway is out of reach: it did not answer in time".into()));
+    assert_eq!(gateway.asked().len(), 1, "the bound holds for both tries");
+}
