@@ -41,7 +41,7 @@ func TestOnlyWhatChangedIsSentAgain(t *testing.T) {
 	a := agent(t, AgentOptions{Format: FormatMCP, ContextLength: 100_000})
 	first := must(a.ToolsFor(ctx, weatherSource, coreSource))
 	again := must(a.ToolsFor(ctx, weatherSource, coreSource))
-	if len(first) != 4 || &first[0] != &again[0] {
+	if len(first) != 5 || &first[0] != &again[0] {
 		t.Errorf("%s, %s", first, again)
 	}
 	if count := registered(t, a); count != 2 {
@@ -54,7 +54,7 @@ func TestOnlyWhatChangedIsSentAgain(t *testing.T) {
 	if count := registered(t, a); count != 3 {
 		t.Error(count, "registrations, after one source changed")
 	}
-	if last := must(a.ToolsFor(ctx, coreSource)); len(last) != 1 {
+	if last := must(a.ToolsFor(ctx, coreSource)); len(last) != 2 {
 		t.Errorf("a source that is gone is still there: %s", last)
 	}
 	if _, err := a.ToolsFor(ctx, coreSource, coreSource); err == nil || !strings.Contains(err.Error(), `"own"`) {
@@ -72,7 +72,7 @@ func TestAFlatListIsAPlugins(t *testing.T) {
 		{"type": "function", "function": map[string]any{"name": "translate", "parameters": map[string]any{}}},
 		{"type": "function", "function": map[string]any{"name": "terminal", "parameters": map[string]any{}}},
 	})))
-	if len(tools) != 4 || !strings.Contains(string(tools[0]), `"terminal"`) {
+	if len(tools) != 5 || !strings.Contains(string(tools[0]), `"terminal"`) {
 		t.Errorf("%s", tools)
 	}
 }
@@ -171,7 +171,7 @@ func TestAnAgentThatCanRunNothingSaysSo(t *testing.T) {
 
 func TestAnAgentsScopeHoldsForItsCallsToo(t *testing.T) {
 	a := agent(t, AgentOptions{Scope: &Scope{Toolsets: &ScopeToolsets{Disabled: []string{"weather"}}}})
-	if tools := must(a.ToolsFor(within(t), weatherSource, coreSource)); len(tools) != 1 {
+	if tools := must(a.ToolsFor(within(t), weatherSource, coreSource)); len(tools) != 2 {
 		t.Errorf("%s", tools)
 	}
 	if text, _ := answered(t, a, `{"name":"tool_search","arguments":{"queries":["forecast"]}}`); strings.Contains(text, "mcp__weather") {

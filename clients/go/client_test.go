@@ -31,7 +31,7 @@ func TestEveryCall(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	assembled := must(c.Assemble(ctx, AssembleParams{Format: FormatAnthropic}))
-	if !assembled.Activated || len(assembled.Tools) != 3 {
+	if !assembled.Activated || len(assembled.Tools) != 4 {
 		t.Errorf("%+v", assembled)
 	}
 	if again := must(c.Assemble(ctx, AssembleParams{Format: FormatAnthropic, IfEtag: assembled.Etag})); !again.Unchanged || again.Tools != nil {

@@ -22,6 +22,8 @@ type Handlers struct {
 	ShowConnections func(context.Context, ShowConnectionsParams) (ShowConnectionsResult, error)
 	// CatalogChanged hears that files changed, and with them the tools.
 	CatalogChanged func(DidChangeParams)
+	// ConnectionsChanged hears that an account on the card of ShowConnections stands otherwise than before.
+	ConnectionsChanged func(ConnectionsChanged)
 	// Diagnostics hears what is wrong with one file, in place of what was said of it before.
 	Diagnostics func(FileDiagnostics)
 	// Progress hears where a request with a ProgressToken stands; that of a start is StartToken.
@@ -72,6 +74,8 @@ func (h *Handlers) tell(method string, params json.RawMessage) error {
 	switch method {
 	case string(NotifyCatalogDidChange):
 		return told(h.CatalogChanged, params)
+	case string(NotifyConnectionsDidChange):
+		return told(h.ConnectionsChanged, params)
 	case string(NotifyDiagnosticsPublish):
 		return told(h.Diagnostics, params)
 	case string(NotifyProgress):

@@ -71,6 +71,7 @@ export class Toolscout implements AsyncDisposable {
     } satisfies Record<keyof HostRequests, unknown>;
     const listeners = {
       "catalog/didChange": options.onDidChange,
+      "connections/didChange": options.onConnectionsChange,
       "diagnostics/publish": options.onDiagnostics,
       "$/progress": options.onProgress,
     } satisfies Record<keyof HostNotifications, unknown>;

@@ -5,6 +5,7 @@ import type {
   ApproveParams,
   ApproveResult,
   ClientInfo,
+  ConnectionsChanged,
   DidChangeParams,
   FileDiagnostics,
   InvokeParams,
@@ -81,6 +82,8 @@ export interface Handlers {
 export interface Listeners {
   /** Files changed, and with them the tools. */
   onDidChange?: ((change: DidChangeParams) => void) | undefined;
+  /** An account on the card of `showConnections` stands otherwise than before. */
+  onConnectionsChange?: ((change: ConnectionsChanged) => void) | undefined;
   /** What is wrong with one file, in place of what was said of it before; that of the start comes this way too. */
   onDiagnostics?: ((diagnostics: FileDiagnostics) => void) | undefined;
   /** Where a request with a `progressToken` stands. */

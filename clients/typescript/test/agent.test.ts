@@ -19,7 +19,7 @@ const sent = async ({ client }: Agent) => (await client.status()).counters["regi
 test("an array that stays the same is the same object, and nothing is sent again", async (t) => {
   const made = await agent(t);
   const first = await made.toolsFor([tracker, host]);
-  assert.equal(first.length, 4);
+  assert.equal(first.length, 5);
   // Equal, but not the same object: what counts is the content.
   assert.equal(await made.toolsFor(structuredClone([tracker, host])), first);
   assert.equal(await sent(made), 2);
@@ -31,12 +31,12 @@ test("a source that changed is sent, and one that is gone is taken back", async 
   const renamed = { ...tracker, tools: [{ name: "close_issue" }] };
   assert.notEqual(await made.toolsFor([renamed, host]), before);
   assert.equal(await sent(made), 3);
-  assert.equal((await made.toolsFor([host])).length, 1);
+  assert.equal((await made.toolsFor([host])).length, 2);
   assert.deepEqual(
     (await made.client.list()).sources.map(({ name }) => name),
     ["host"],
   );
-  assert.deepEqual(await made.toolsFor([]), []);
+  assert.equal((await made.toolsFor([])).length, 1, "manage_connections is always there");
 });
 
 test("a flat list is one source of plugin tools", async (t) => {
@@ -44,7 +44,7 @@ test("a flat list is one source of plugin tools", async (t) => {
   const tools = await made.toolsFor<{ function: { name: string } }>(weather.tools);
   assert.deepEqual(
     tools.map((tool) => tool.function.name),
-    ["tool_search", "tool_describe", "tool_call"],
+    ["manage_connections", "tool_search", "tool_describe", "tool_call"],
   );
   const [source] = (await made.client.list()).sources;
   assert.deepEqual([source?.name, source?.kind, source?.toolCount], ["host", "plugin", 1]);
@@ -68,6 +68,7 @@ test("the format and the scope are those of the agent", async (t) => {
   assert.deepEqual(
     tools.map((tool) => [tool.name, typeof tool.input_schema]),
     [
+      ["manage_connections", "object"],
       ["tool_search", "object"],
       ["tool_describe", "object"],
       ["tool_call", "object"],
@@ -194,8 +195,8 @@ test("a source whose registering failed is sent again", async (t) => {
   const refused = { ...weather, source: { name: "weather", kind: "nothing" as never } };
   await assert.rejects(made.toolsFor([refused]), ResponseError);
   await assert.rejects(made.toolsFor([refused]), ResponseError);
-  assert.equal((await made.toolsFor([weather])).length, 3);
-  assert.deepEqual(await made.toolsFor([]), []);
+  assert.equal((await made.toolsFor([weather])).length, 4);
+  assert.equal((await made.toolsFor([])).length, 1, "manage_connections is always there");
 });
 
 test("the sidecar dies between two turns: the agent does not notice", async (t) => {

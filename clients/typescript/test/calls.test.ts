@@ -38,7 +38,7 @@ test("assemble, and an etag", async (t) => {
   await Promise.all([made.register(tracker), made.register(host)]);
   const first = await made.assemble({ format: "anthropic", contextLength: 200_000 });
   const names = first.tools?.map((tool) => (tool as { name: string }).name);
-  assert.deepEqual(names, ["clarify", "tool_search", "tool_describe", "tool_call"]);
+  assert.deepEqual(names, ["clarify", "manage_connections", "tool_search", "tool_describe", "tool_call"]);
   const second = await made.assemble({ format: "anthropic", contextLength: 200_000, ifEtag: first.etag });
   assert.equal(second.unchanged, true);
   assert.equal(second.tools, undefined);
