@@ -11,7 +11,8 @@ const { default: MiniSearch } = await import(createRequire(resolve(process.argv[
 
 const LIMIT = 5;
 const inputs = JSON.parse(readFileSync(join(process.argv[2], "inputs.json"), "utf8"));
-const text = readFileSync(inputs.catalog, "utf8");
+// Not kept, so that it is not taken for memory that the engine needs.
+const catalog = () => readFileSync(inputs.catalog, "utf8");
 const base = process.memoryUsage().rss;
 let engine;
 
@@ -29,7 +30,7 @@ function search(query) {
   return JSON.stringify(engine.search(query).slice(0, LIMIT).map(({ name, description }) => ({ name, description })));
 }
 
-function load() {
+function load(text) {
   engine = new MiniSearch({ fields: ["words"], storeFields: ["name", "description"] });
   engine.addAll(documents(text));
   if (!search(inputs.queries[0]).includes('"description"')) throw new Error("the first query has no answer");
@@ -49,10 +50,12 @@ function times({ milliseconds, most }, act) {
 function run(request) {
   switch (request.op) {
     case "first":
-      load();
+      load(catalog());
       return { bytes: process.memoryUsage().rss, base };
-    case "load":
-      return times(request, load);
+    case "load": {
+      const text = catalog();
+      return times(request, () => load(text));
+    }
     case "search":
       return times(request, (n) => search(inputs.queries[n % inputs.queries.length]));
     case "unknown":

@@ -17,7 +17,6 @@ use crate::measure::{Bounds, Outcome, Program, resident, times, times_with};
 
 pub struct InProcess {
     inputs: Inputs,
-    bytes: Vec<u8>,
     base: u64,
     loaded: Option<(Registry, Catalog)>,
 }
@@ -42,12 +41,16 @@ fn assemble(catalog: &Catalog) -> Arc<assembly::Assembly> {
 
 impl InProcess {
     pub fn new(inputs: Inputs) -> Fallible<Self> {
-        let bytes = std::fs::read(&inputs.catalog)?;
-        Ok(Self { inputs, bytes, base: resident("self")?, loaded: None })
+        Ok(Self { inputs, base: resident("self")?, loaded: None })
     }
 
-    fn load(&self) -> Fallible<(Registry, Catalog)> {
-        let registry = read(&self.bytes, None)?;
+    /// The catalog's text. It is not kept, so that it is not taken for memory that Toolscout needs.
+    fn bytes(&self) -> Fallible<Vec<u8>> {
+        Ok(std::fs::read(&self.inputs.catalog)?)
+    }
+
+    fn load(&self, bytes: &[u8]) -> Fallible<(Registry, Catalog)> {
+        let registry = read(bytes, None)?;
         let catalog = catalog(&registry);
         if !ask(&catalog, &self.inputs.queries[0]).contains("\"description\"") {
             return Err("the first query has no answer".into());
@@ -59,10 +62,11 @@ impl InProcess {
 impl Program for InProcess {
     fn run(&mut self, op: &str, bounds: Bounds) -> Fallible<Outcome> {
         if op == "load" {
-            return times(bounds, |_| self.load());
+            let bytes = self.bytes()?;
+            return times(bounds, |_| self.load(&bytes));
         }
         if op == "first" {
-            self.loaded = Some(self.load()?);
+            self.loaded = Some(self.load(&self.bytes()?)?);
             return Ok(Outcome::Other(json!({"bytes": resident("self")?, "base": self.base})));
         }
         let (registry, catalog_now) = self.loaded.as_ref().ok_or("not loaded")?;
@@ -96,16 +100,19 @@ impl Program for InProcess {
                 let view = catalog_now.view(&Scope::all());
                 times(bounds, |_| Ok(describe::answer(catalog_now, &view, &self.inputs.names)))
             }
-            "parse" => times(bounds, |_| {
-                let text = std::str::from_utf8(&self.bytes)?;
-                Ok(serde_json::from_str::<catalog_file::Registry<'_>>(text)?.sources.len())
-            }),
+            "parse" => {
+                let bytes = self.bytes()?;
+                times(bounds, |_| {
+                    let text = std::str::from_utf8(&bytes)?;
+                    Ok(serde_json::from_str::<catalog_file::Registry<'_>>(text)?.sources.len())
+                })
+            }
             "busy" => {
-                let stop = AtomicBool::new(false);
+                let (bytes, stop) = (self.bytes()?, AtomicBool::new(false));
                 std::thread::scope(|scope| {
                     let loads = scope.spawn(|| {
                         while !stop.load(Ordering::Relaxed) {
-                            let _ = self.load();
+                            let _ = self.load(&bytes);
                         }
                     });
                     let outcome = times(bounds, |n| Ok(ask(catalog_now, &queries[n % queries.len()])));

@@ -33,8 +33,8 @@ pub trait Program {
 }
 
 /// Times rounds until the bounds are reached, one at least. What `round` returns is dropped outside the time.
-pub fn times<T>(bounds: Bounds, mut round: impl FnMut(usize) -> Fallible<T>) -> Fallible<Outcome> {
-    times_with(bounds, Ok, |n| round(n))
+pub fn times<T>(bounds: Bounds, round: impl FnMut(usize) -> Fallible<T>) -> Fallible<Outcome> {
+    times_with(bounds, Ok, round)
 }
 
 /// The same, with something to prepare for each round outside the time.
