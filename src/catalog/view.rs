@@ -48,6 +48,18 @@ impl View {
             if !scope.grants_toolset(&source.toolset, &source.info.name) {
                 continue;
             }
+            if !scope.names_tools() && catalog.collisions.is_empty() {
+                // Nothing has to be asked of each tool.
+                let (base, loaded) = (catalog.base(index), source.loaded(&catalog.policy));
+                deferred.insert_all(base..catalog.base(index + 1));
+                counts[index] = (source.tools.len() - loaded.len()) as u32;
+                for id in loaded.iter().map(|at| base + at) {
+                    deferred.remove(id);
+                    granted.insert(id);
+                    by_source.push(id);
+                }
+                continue;
+            }
             for (id, tool) in catalog.tools_of(index) {
                 if catalog.is_refused(id) || (scope.names_tools() && !scope.grants_tool(&tool.name)) {
                     continue;
@@ -69,7 +81,7 @@ impl View {
         }
         let deferred_count = counts.iter().sum::<u32>() as usize;
         let few = catalog.len() - deferred_count <= FEW;
-        let others = few.then(|| (0..catalog.len() as ToolId).filter(|id| !deferred.contains(*id)).collect());
+        let others = few.then(|| deferred.missing(catalog.len() as ToolId).collect());
         Self {
             scope,
             deferred,
