@@ -70,9 +70,10 @@ class Place {
       files: server("server-filesystem", [this.shared]),
       memory: server("server-memory", [], { MEMORY_FILE_PATH: join(this.folder, "memory.jsonl") }),
     };
-    await Promise.all([this.workspace, this.shared, join(this.folder, "config/toolscout")].map(makeFolder));
+    const config = join(this.folder, "config/toolscout");
+    await Promise.all([this.workspace, this.shared, config].map((path) => mkdir(path, { recursive: true })));
     // JSON is YAML.
-    await writeFile(join(this.folder, "config/toolscout/config.yaml"), JSON.stringify({ mcpServers }));
+    await writeFile(join(config, "config.yaml"), JSON.stringify({ mcpServers }));
     await writeFile(join(this.folder, "secret.txt"), "not for the file server");
   }
 
@@ -97,10 +98,6 @@ export async function until(emitter, look) {
     }
     await changed;
   }
-}
-
-function makeFolder(path) {
-  return mkdir(path, { recursive: true });
 }
 
 /** The entry point of a published server. */
