@@ -9,7 +9,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ErrorCode, McpError, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { binary, place, SERVERS, until } from "./place.mjs";
+import { assertGrows, binary, place, SERVERS, until } from "./place.mjs";
 
 const TRANSPORTS = {
   stdio: (at, flags) =>
@@ -89,7 +89,7 @@ for (const [label, transport] of Object.entries(TRANSPORTS)) {
     const name = "mcp__everything__trigger-long-running-operation";
     const told = [];
     await call(client, name, { duration: 0.5, steps: 5 }, { onprogress: ({ progress }) => told.push(progress) });
-    assert.deepEqual(told, [1, 2, 3, 4, 5]);
+    assertGrows(told, 5);
     const cancel = new AbortController();
     const options = { signal: cancel.signal, onprogress: () => cancel.abort("enough") };
     await assert.rejects(call(client, name, { duration: 3600, steps: 36_000 }, options));

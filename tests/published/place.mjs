@@ -1,5 +1,6 @@
 // A place of its own for each test: an empty home, and a configuration that names the three published servers.
 
+import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -103,6 +104,19 @@ export async function until(emitter, look) {
 /** The entry point of a published server. */
 function program(name) {
   return fileURLToPath(new URL(`node_modules/@modelcontextprotocol/${name}/dist/index.js`, import.meta.url));
+}
+
+/**
+ * Holds that steps of `total` were told of, each once and in order. Not that all were: what a server says right before its
+ * answer may be overtaken by that, in the SDKs of both languages.
+ */
+export function assertGrows(steps, total) {
+  assert.notEqual(steps.length, 0);
+  const possible = Array.from({ length: total }, (_, step) => step + 1);
+  assert.deepEqual(
+    steps,
+    possible.filter((step) => steps.includes(step)),
+  );
 }
 
 function located() {

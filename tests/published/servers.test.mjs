@@ -6,7 +6,7 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Toolscout } from "../../clients/typescript/dist/src/index.js";
-import { binary, place, SERVERS, until } from "./place.mjs";
+import { assertGrows, binary, place, SERVERS, until } from "./place.mjs";
 
 /** A client whose sidecar knows every server's tools. */
 async function attached(t) {
@@ -100,9 +100,10 @@ test("a long call tells of its progress, and one that is cancelled ends", async 
   const done = await client.toolCall(name, { duration: 0.5, steps: 5 }, { progressToken: "whole" });
   assert.equal(done.isError, false, JSON.stringify(done));
   const told = reports.filter(({ token, kind }) => token === "whole" && kind === "report");
-  assert.deepEqual(
-    told.map(({ progress, total }) => [progress, total]),
-    [1, 2, 3, 4, 5].map((step) => [step, 5]),
+  assert.ok(told.every(({ total }) => total === 5));
+  assertGrows(
+    told.map(({ progress }) => progress),
+    5,
   );
 
   const cancel = new AbortController();
