@@ -81,6 +81,33 @@ fn tools_of_a_server_are_found_described_and_called() {
 }
 
 #[test]
+fn a_tool_that_is_not_deferred_is_called_by_its_own_name() {
+    let files = Files::new();
+    files.write("config/toolscout/config.yaml", "tools: {tool_search: {keep: [mcp__fix__echo]}}");
+    let mut sidecar = attached_as(&files, json!({ "fix": entry(&[]) }), json!({ "approve": true }));
+    ready(&mut sidecar, "fix");
+    let params = json!({ "name": "mcp__fix__echo", "arguments": { "text": "hi", "times": "2" } });
+    let resolved = sidecar.request("bridge/resolve", params.clone());
+    assert_eq!((&resolved["calls"][0]["runsIn"], resolved.get("error")), (&json!("sidecar"), None), "{resolved}");
+    let planned = json!({ "calls": [{ "id": "1", "name": "mcp__fix__echo", "arguments": {} }] });
+    assert_eq!(sidecar.request("bridge/plan", planned)["stages"], json!([["1"]]));
+    let id = sidecar.send("bridge/call", params);
+    assert_eq!(sidecar.reply("host/approve", json!({ "decision": "allow" }))["name"], "mcp__fix__echo");
+    let answer = sidecar.answer(id);
+    assert_eq!(text(&answer), "hi hi");
+    assert_eq!(answer["coerced"].as_array().unwrap().len(), 1, "of the argument, not of how it was called: {answer}");
+}
+
+#[test]
+fn toolscout_does_not_start_itself_without_end() {
+    let files = Files::new();
+    let own = json!({ "command": env!("CARGO_BIN_EXE_toolscout"), "args": ["mcp"] });
+    let mut sidecar = attached(&files, json!({ "own": own }));
+    let status = until(&mut sidecar, "own", |status| status["state"] == "down");
+    assert!(status["stderr"].to_string().contains("would start itself again: take it out there"), "{status}");
+}
+
+#[test]
 fn hints_of_a_server_travel() {
     let files = Files::new();
     let mut sidecar = attached(&files, json!({ "fix": entry(&[]) }));

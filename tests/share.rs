@@ -909,3 +909,22 @@ fn a_websocket_serves_as_a_pipe_does() {
     listening.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     assert_eq!(out, "", "nothing on standard output");
 }
+
+#[test]
+fn a_pipe_that_somebody_made_non_blocking_is_read() {
+    let site = Site::new();
+    for args in [&["serve"][..], &["serve", "--shared"]] {
+        let (read, mut write) = std::io::pipe().unwrap();
+        rustix::fs::fcntl_setfl(&read, rustix::fs::OFlags::NONBLOCK).unwrap();
+        let mut child = site.command(args).stdin(read).stdout(Stdio::piped()).spawn().unwrap();
+        let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+        for id in 1..=3 {
+            let method = if id == 1 { "initialize" } else { "status" };
+            writeln!(write, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": method })).unwrap();
+            let answer: Value = serde_json::from_str(&answers.next().expect("an answer").unwrap()).unwrap();
+            assert_eq!((&answer["id"], answer.get("error")), (&json!(id), None), "{args:?}");
+        }
+        drop(write);
+        assert!(child.wait().unwrap().success(), "{args:?}");
+    }
+}

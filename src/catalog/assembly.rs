@@ -118,8 +118,12 @@ fn make(catalog: &Catalog, view: &View, budget: u64, format: Format) -> Assembly
 
     let deferred: Quarters = (0..catalog.sources.len())
         .filter(|source| view.counts[*source] > 0)
-        .flat_map(|source| view.deferred_of(catalog, source))
-        .map(|(_, tool)| tool.quarters(format))
+        .map(|source| {
+            if view.is_whole(catalog, source) {
+                return catalog.sources[source].quarters(format);
+            }
+            view.deferred_of(catalog, source).map(|(_, tool)| tool.quarters(format)).sum()
+        })
         .sum();
     let visible: Quarters = view.visible.iter().map(|id| catalog.tool(*id).quarters(format)).sum();
     let visible = visible + Quarters::of(&own);

@@ -46,7 +46,7 @@ use names::Naming;
 use pattern::content_hash;
 use policy::Policy;
 use scope::Scope;
-use source::{Source, Tool};
+use source::{Source, Tool, name_hash};
 use view::View;
 
 /// Position of a tool in its catalog.
@@ -68,7 +68,8 @@ pub struct Catalog {
     /// The same, as a set.
     is_inline: Bits,
     bases: Vec<u32>,
-    names: HashTable<ToolId>,
+    /// Tools by the hash of their visible name.
+    names: HashTable<(u32, ToolId)>,
     refused: Bits,
     folded: OnceLock<Folded>,
     index: OnceLock<Index>,
@@ -108,6 +109,11 @@ struct Folded {
 
 /// Tools by the hash of a case-folded name, sorted.
 type FoldedNames = Vec<(u32, ToolId)>;
+
+/// A table wants all bits of a hash (Knuth, "The Art of Computer Programming", 6.4: multiplication by the golden ratio).
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
 
 fn folded_hash(folded: &str) -> u32 {
     content_hash(&folded) as u32
@@ -190,28 +196,31 @@ impl Catalog {
     /// Gives every visible name to one tool: kind decides, then prefixed before as-is, then label.
     fn settle_names(&mut self) {
         let mut names = std::mem::take(&mut self.names);
-        for id in 0..self.len() as ToolId {
-            let name = &*self.tool(id).name;
-            let hash = content_hash(&name);
-            let holder = names.find_mut(hash, |&other| &*self.tool(other).name == name);
-            let Some(holder) = holder else {
-                names.insert_unique(hash, id, |&id| content_hash(&&*self.tool(id).name));
-                continue;
-            };
-            let rank = |id: ToolId| {
-                let info = &self.source_of(id).info;
-                (info.kind, info.naming == Naming::AsIs || self.tool(id).tool.starts_with("mcp_"), info.name.as_str())
-            };
-            let (winner, loser) = if rank(id) < rank(*holder) { (id, *holder) } else { (*holder, id) };
-            let collision = Collision {
-                name: name.to_owned(),
-                source: self.source_of(loser).info.name.clone(),
-                tool: self.tool(loser).tool.to_string(),
-                winner: self.source_of(winner).info.name.clone(),
-            };
-            *holder = winner;
-            self.collisions.push(collision);
-            self.refused.insert(loser);
+        for (base, source) in self.bases.iter().zip(&self.sources) {
+            for (id, &hash) in (*base..).zip(source.name_hashes()) {
+                // Names are looked at only where their hashes are the same.
+                let is_same =
+                    |&(other, holder): &(u32, ToolId)| other == hash && self.tool(holder).name == self.tool(id).name;
+                let Some((_, holder)) = names.find_mut(spread(hash), is_same) else {
+                    names.insert_unique(spread(hash), (hash, id), |&(hash, _)| spread(hash));
+                    continue;
+                };
+                let rank = |id: ToolId| {
+                    let info = &self.source_of(id).info;
+                    let kept = info.naming == Naming::AsIs || self.tool(id).tool.starts_with("mcp_");
+                    (info.kind, kept, info.name.as_str())
+                };
+                let (winner, loser) = if rank(id) < rank(*holder) { (id, *holder) } else { (*holder, id) };
+                let collision = Collision {
+                    name: self.tool(id).name.to_string(),
+                    source: self.source_of(loser).info.name.clone(),
+                    tool: self.tool(loser).tool.to_string(),
+                    winner: self.source_of(winner).info.name.clone(),
+                };
+                *holder = winner;
+                self.collisions.push(collision);
+                self.refused.insert(loser);
+            }
         }
         self.names = names;
     }
@@ -259,7 +268,9 @@ impl Catalog {
 
     /// The tool with a visible name, in scope or not.
     pub fn find(&self, name: &str) -> Option<ToolId> {
-        self.names.find(content_hash(&name), |&id| &*self.tool(id).name == name).copied()
+        let hash = name_hash(name);
+        let found = self.names.find(spread(hash), |&(other, id)| other == hash && &*self.tool(id).name == name);
+        found.map(|(_, id)| *id)
     }
 
     /// What a scope sees. Made once a scope and kept.

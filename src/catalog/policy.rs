@@ -1,7 +1,7 @@
 //! Which tools may be deferred, by name: the core set and what the user keeps loaded.
 
 use super::connections;
-use super::pattern::Patterns;
+use super::pattern::{Patterns, content_hash};
 use super::settings::{CoreSet, Enabled, ToolSearch};
 use super::source::Kind;
 
@@ -14,19 +14,28 @@ pub struct Policy {
     pub hosted: bool,
     core: Patterns,
     keep: Patterns,
+    /// A hash of all that decides what may be deferred.
+    key: u64,
 }
 
 impl Policy {
     /// Prepares settings and the core set.
     pub fn new(settings: ToolSearch, core: &CoreSet) -> Self {
         let keep = Patterns::new(&settings.keep);
-        Self { settings, hosted: true, core: Patterns::new(core.patterns()), keep }
+        let core: Vec<&str> = core.patterns().collect();
+        let key = content_hash(&(settings.enabled == Enabled::Off, &settings.keep, &core));
+        Self { settings, hosted: true, core: Patterns::new(core), keep, key }
     }
 
     /// The same with connectors switched on or off.
     #[must_use]
     pub fn with_hosted(self, hosted: bool) -> Self {
         Self { hosted, ..self }
+    }
+
+    /// Equal for policies that defer the same tools of any source.
+    pub fn key(&self) -> u64 {
+        self.key
     }
 
     /// CORE-1: whether a visible name is in the core set.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,8 @@ use super::index::Stems;
 use super::json_text::{decode_string, depth, offset_in};
 use super::listing::{Block, Line};
 use super::names::{self, Naming};
+use super::pattern::content_hash;
+use super::policy::Policy;
 use super::render;
 use super::segment::Segment;
 use super::tokens::Quarters;
@@ -249,14 +251,30 @@ pub struct Source {
     pub unavailable: Option<Box<str>>,
     /// Positions in that definition of entries that no tool stands for.
     gaps: Vec<usize>,
+    made: Made,
+}
+
+/// What is made of a source once, and serves every catalog that holds it: of a thousand sources of which one has changed,
+/// the others are not looked into again.
+#[derive(Default)]
+struct Made {
     block: OnceLock<Arc<Block>>,
     segment: OnceLock<Segment>,
+    hashes: OnceLock<Box<[u32]>>,
+    quarters: [OnceLock<Quarters>; 4],
+    /// Positions of tools that stay loaded, under the policy with a key.
+    loaded: Mutex<Option<(u64, Arc<[u32]>)>>,
 }
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source").field("info", &self.info).field("tools", &self.tools.len()).finish()
     }
+}
+
+/// The hash under which a visible name is found.
+pub fn name_hash(name: &str) -> u32 {
+    content_hash(&name) as u32
 }
 
 /// Problems of a kind told one by one; of more, only how many there are.
@@ -473,8 +491,7 @@ impl Source {
     /// A source of tools that exist already.
     pub fn of(info: SourceInfo, tools: Vec<Arc<Tool>>) -> Self {
         let toolset = info.toolset().into();
-        let (gaps, unavailable) = (Vec::new(), None);
-        Self { info, toolset, tools, unavailable, gaps, block: OnceLock::new(), segment: OnceLock::new() }
+        Self { info, toolset, tools, unavailable: None, gaps: Vec::new(), made: Made::default() }
     }
 
     /// A source that has no tools for the moment, and why.
@@ -484,12 +501,37 @@ impl Source {
 
     /// The listing block of all its tools.
     pub fn block(&self) -> &Arc<Block> {
-        self.block.get_or_init(|| Arc::new(self.block_of(self.tools.iter().map(|tool| &**tool))))
+        self.made.block.get_or_init(|| Arc::new(self.block_of(self.tools.iter().map(|tool| &**tool))))
     }
 
     /// The listing block of some of its tools.
     pub fn block_of<'a>(&self, tools: impl Iterator<Item = &'a Tool>) -> Block {
         Block::of_lines(&self.info.name, tools.map(|tool| tool.line().clone()))
+    }
+
+    /// A hash of each tool's visible name.
+    pub fn name_hashes(&self) -> &[u32] {
+        self.made.hashes.get_or_init(|| self.tools.iter().map(|tool| name_hash(&tool.name)).collect())
+    }
+
+    /// The estimate of all its tools in a format.
+    pub fn quarters(&self, format: Format) -> Quarters {
+        let sum = || self.tools.iter().map(|tool| tool.quarters(format)).sum();
+        *self.made.quarters[format as usize].get_or_init(sum)
+    }
+
+    /// Positions of its tools that a policy keeps loaded, ascending.
+    pub fn loaded(&self, policy: &Policy) -> Arc<[u32]> {
+        let mut kept = self.made.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some((key, loaded)) if *key == policy.key() => loaded.clone(),
+            _ => {
+                let stays = |(_, tool): &(u32, &Arc<Tool>)| !policy.may_defer(self.info.kind, &tool.name, &tool.tool);
+                let loaded: Arc<[u32]> = (0..).zip(&self.tools).filter(stays).map(|(at, _)| at).collect();
+                *kept = Some((policy.key(), loaded.clone()));
+                loaded
+            }
+        }
     }
 
     /// Its part of the search index.
@@ -499,7 +541,7 @@ impl Source {
 
     /// The same, with stems that other sources share.
     pub fn segment_with(&self, stems: &mut Stems) -> &Segment {
-        self.segment.get_or_init(|| Segment::build(self, stems))
+        self.made.segment.get_or_init(|| Segment::build(self, stems))
     }
 }
 

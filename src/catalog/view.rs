@@ -29,6 +29,17 @@ pub struct View {
     blocks: OnceLock<Vec<Arc<Block>>>,
 }
 
+/// Whether a tool may stand in the array by its name: not if it is that of `manage_connections` and not the host's. Where
+/// it is, `manages` ends, since a name stands once.
+fn may_stand(source: &Source, tool: &Tool, manages: &mut bool) -> bool {
+    if &*tool.name != connections::NAME {
+        return true;
+    }
+    let is_hosts = connections::whose(source, tool) == Whose::Hosts;
+    *manages &= !is_hosts;
+    is_hosts
+}
+
 /// So many tools are few: core tools, and what a user keeps loaded.
 const FEW: usize = 256;
 
@@ -55,15 +66,27 @@ impl View {
             if !is_remote && !scope.grants_toolset(&source.toolset, &source.info.name) {
                 continue;
             }
+            if !is_remote && !scope.names_tools() && catalog.collisions.is_empty() {
+                // Nothing has to be asked of each tool.
+                let (base, loaded) = (catalog.base(index), source.loaded(&catalog.policy));
+                deferred.insert_all(base..catalog.base(index + 1));
+                counts[index] = (source.tools.len() - loaded.len()) as u32;
+                for id in loaded.iter().map(|at| base + at) {
+                    deferred.remove(id);
+                    if !may_stand(source, catalog.tool(id), &mut manages) {
+                        continue;
+                    }
+                    granted.insert(id);
+                    by_source.push(id);
+                }
+                continue;
+            }
             for (id, tool) in catalog.tools_of(index) {
                 if catalog.is_refused(id) || (scope.names_tools() && !scope.grants_tool(&tool.name)) {
                     continue;
                 }
-                if &*tool.name == connections::NAME {
-                    match connections::whose(source, tool) {
-                        Whose::Hosts => manages = false,
-                        Whose::Nobodys => continue,
-                    }
+                if !may_stand(source, tool, &mut manages) {
+                    continue;
                 }
                 if is_remote && catalog.policy.defers_remote()
                     || catalog.policy.may_defer(source.info.kind, &tool.name, &tool.tool)
@@ -88,7 +111,7 @@ impl View {
     fn of(catalog: &Catalog, scope: Scope, deferred: Bits, counts: Vec<u32>, visible: Vec<ToolId>) -> Self {
         let deferred_count = counts.iter().sum::<u32>() as usize;
         let few = catalog.len() - deferred_count <= FEW;
-        let others = few.then(|| (0..catalog.len() as ToolId).filter(|id| !deferred.contains(*id)).collect());
+        let others = few.then(|| deferred.missing(catalog.len() as ToolId).collect());
         Self {
             scope,
             deferred,

@@ -17,6 +17,7 @@ use crate::protocol::errors::RpcError;
 use crate::protocol::work;
 use crate::rpc::Sink;
 use crate::server::{self, Server};
+use crate::servers::MARK;
 use crate::share::say_ready;
 
 /// Serves until the client is gone; over HTTP, for ever.
@@ -26,6 +27,12 @@ pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
         Cli::command().error(ErrorKind::ValueValidation, problem).exit();
     }
     log_to_stderr();
+    if std::env::var_os(MARK).is_some() {
+        complain(
+            "this is started by a Toolscout that has it among its MCP servers, and would start itself again: take it out there",
+        );
+        return ExitCode::FAILURE;
+    }
     let service = Service { scope, context_length: args.context_length, sidecar: sidecar(common, args.shared) };
     let served = match args.http {
         Some(address) => mcp::serve_http(service, address, |address| {

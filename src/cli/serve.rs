@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::failure::complain;
 use super::flags::{Common, Serve};
 use super::shared;
-use crate::rpc::Sink;
+use crate::rpc::{Sink, Source};
 use crate::share::Listen;
 use crate::{server, share};
 
@@ -31,7 +31,7 @@ pub fn serve(common: &Common, args: &Serve) -> ExitCode {
         share::listen(common.options(), listen).map(|()| ExitCode::SUCCESS)
     } else {
         greet("a host");
-        server::serve_stdio(common.options(), io::stdin(), stdout())
+        server::serve_stdio(common.options(), Source(io::stdin()), stdout())
     };
     served.unwrap_or_else(|error| {
         complain(&error.to_string());

@@ -16,7 +16,7 @@ use super::flags::{Common, Serve};
 use super::page::Page;
 use super::report::Report;
 use super::table::Column;
-use crate::rpc::Sink;
+use crate::rpc::{Sink, Source};
 use crate::share::{self, RuntimeHome, Shared};
 
 /// How long a shared sidecar stays without a connection, in seconds.
@@ -62,7 +62,7 @@ fn shared(common: &Common, args: &Serve, workspace: Option<&Path>) -> Shared {
 
 pub fn relay(common: &Common, args: &Serve, stdout: Sink) -> io::Result<ExitCode> {
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let well = relay_between(common, args, stdin, stdout)?;
+    let well = relay_between(common, args, Source(stdin), stdout)?;
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -21,6 +21,7 @@ mod oversized;
 pub mod params;
 pub mod peer;
 pub mod sink;
+pub mod source;
 pub mod table;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,6 +29,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use connection::{Connection, End, Limits};
 pub use peer::{Peer, PeerError};
 pub use sink::Sink;
+pub use source::Source;
 pub use table::{Call, Cancel, Flow, Note, Session, Table};
 
 /// No code panics between two writes to what these locks guard, so a poisoned one is still whole.

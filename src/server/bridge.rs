@@ -53,62 +53,89 @@ impl Sight {
 enum Asked {
     Search(Option<Value>),
     Describe(Option<Value>),
-    /// One or several tools, and how they come to be called where that is not plain.
-    Call(Result<Vec<Entry>, Problem>, Option<String>),
+    Call(Called),
     /// What `manage_connections` is to do.
     Manage(Result<Wanted, Problem>),
 }
 
+/// How a tool is called.
+enum Called {
+    /// By `tool_call`: one or several.
+    Bridged(Result<Vec<Entry>, Problem>),
+    /// By its own name.
+    Directly(ToolId, Result<Entry, Problem>),
+}
+
 impl Asked {
-    /// `Err` is the host's mistake: the name is no bridge tool, nor a deferred one in scope (CALL-13).
+    /// `Err` is the host's mistake: the name is no bridge tool, nor one in scope that is deferred (CALL-13) or an attached
+    /// server's.
     fn read(sight: &Sight, name: &str, given: Option<Box<RawValue>>) -> Result<Self, RpcError> {
+        let direct = direct(sight, name);
         let given = match given.map(|given| serde_json::from_str(given.get())).transpose() {
             Ok(given) => given,
             // The host passed on what the model wrote: numbers no type holds, half a surrogate, endless nesting.
-            Err(error) if is_callable(sight, name) => {
+            Err(error) if direct.is_some() || names::is_bridge(name) => {
                 return Ok(Self::unreadable(&error));
             }
             Err(_) => None,
         };
-        match name {
-            "tool_search" => Ok(Self::Search(given)),
-            "tool_describe" => Ok(Self::Describe(given)),
-            connections::NAME if sight.view.manages => {
-                let wanted = arguments::object(given).and_then(|given| asked::read(&given));
-                Ok(Self::Manage(wanted))
+        match (name, direct) {
+            ("tool_search", _) => Ok(Self::Search(given)),
+            ("tool_describe", _) => Ok(Self::Describe(given)),
+            ("tool_call", _) => Ok(Self::Call(Called::Bridged(envelope::parse(given)))),
+            (connections::NAME, _) if sight.view.manages => {
+                Ok(Self::Manage(arguments::object(given).and_then(|given| asked::read(&given))))
             }
-            "tool_call" => Ok(Self::Call(envelope::parse(given), None)),
-            _ => match sight.catalog.resolve(name, &sight.view) {
-                Named::Deferred(_) => Ok(Self::direct(name, given)),
-                _ => {
-                    let shown: String = name.chars().take(128).collect();
-                    let message = format!("`{shown}` is no bridge tool and no deferred tool in scope: run it yourself");
-                    Err(RpcError::invalid_params("/name", message))
-                }
-            },
+            (_, Some(id)) => {
+                let entry = direct_entry(name, given, sight.view.deferred.contains(id));
+                Ok(Self::Call(Called::Directly(id, entry)))
+            }
+            (_, None) => {
+                let shown: String = name.chars().take(128).collect();
+                let message = format!("`{shown}` is no bridge tool and no deferred tool in scope: run it yourself");
+                Err(RpcError::invalid_params("/name", message))
+            }
         }
     }
 }
 
 impl Asked {
     fn unreadable(error: &serde_json::Error) -> Self {
-        Self::Call(Err(Problem::new(format!("Nothing was invoked: `arguments` cannot be read ({error})."))), None)
-    }
-
-    /// CALL-13: a deferred tool called by its own name.
-    fn direct(name: &str, given: Option<Value>) -> Self {
-        let given = arguments::object(given);
-        let given = given.map_err(|problem| Problem::new(format!("Nothing was invoked: {}", problem.error)));
-        let entry = given.map(|arguments| {
-            vec![Entry { name: name.to_owned(), arguments, flattened: Map::new(), repairs: Vec::new() }]
-        });
-        Self::Call(entry, Some(format!("`{name}` was called directly: taken as a tool_call of it")))
+        let problem = format!("Nothing was invoked: `arguments` cannot be read ({error}).");
+        Self::Call(Called::Bridged(Err(Problem::new(problem))))
     }
 }
 
-/// Whether a name is a bridge tool or a deferred one in scope.
-fn is_callable(sight: &Sight, name: &str) -> bool {
-    matches!(sight.catalog.resolve(name, &sight.view), Named::Bridge | Named::Deferred(_))
+/// What a tool is called with by its own name; of a deferred one that is told (CALL-13).
+fn direct_entry(name: &str, given: Option<Value>, is_deferred: bool) -> Result<Entry, Problem> {
+    let given = arguments::object(given);
+    let given = given.map_err(|problem| Problem::new(format!("Nothing was invoked: {}", problem.error)));
+    let told = is_deferred.then(|| format!("`{name}` was called directly: taken as a tool_call of it"));
+    let repairs = told.into_iter().collect();
+    given.map(|arguments| Entry { name: name.to_owned(), arguments, flattened: Map::new(), repairs })
+}
+
+impl Called {
+    /// The one tool that a call names, with what it is called with.
+    fn target(self, sight: &Sight) -> Result<(ToolId, Entry), Refused> {
+        match self {
+            Self::Directly(id, entry) => Ok((id, entry.map_err(refuse_problem)?)),
+            Self::Bridged(entries) => {
+                let entry = one(entries.map_err(refuse_problem)?)?;
+                Ok((deferred(sight, &entry.name)?, entry))
+            }
+        }
+    }
+}
+
+/// The tool that a model calls by its own name, though its host has nothing to run under it: one that is deferred, or an
+/// attached server's that is not.
+fn direct(sight: &Sight, name: &str) -> Option<ToolId> {
+    match sight.catalog.resolve(name, &sight.view) {
+        Named::Deferred(id) => Some(id),
+        Named::Visible(id) if is_servers(sight, id) => Some(id),
+        _ => None,
+    }
 }
 
 /// A call that may be made.
@@ -142,9 +169,7 @@ pub async fn call(call: Call<Session>, params: BridgeParams) -> Result<BridgeRes
     match remote::read(&call, &current, &sight, &params.name, params.arguments).await? {
         Asked::Search(given) => search(&call, &current, sight, given).await,
         Asked::Describe(given) => describe(&call, &current, &sight, given).await,
-        Asked::Call(Err(problem), _) | Asked::Manage(Err(problem)) => {
-            Ok(BridgeResult::Content(refuse_problem(problem)))
-        }
+        Asked::Manage(Err(problem)) => Ok(BridgeResult::Content(refuse_problem(problem))),
         Asked::Manage(Ok(wanted)) => {
             let answer = manage(&call, &current, &sight.view.scope, wanted, params.call_id).await?;
             Ok(BridgeResult::Content(match answer {
@@ -155,13 +180,14 @@ pub async fn call(call: Call<Session>, params: BridgeParams) -> Result<BridgeRes
                 Err(problem) => refuse_problem(problem),
             }))
         }
-        Asked::Call(Ok(entries), why) => {
-            if let Some(account) = remote::account_for(&call, &current, &sight, &entries).await?
-                && let Some(result) = remote::run(&call, &sight, &account, &entries, &why, &params.call_id).await?
+        Asked::Call(called) => {
+            if let Some(account) = remote::account_for(&call, &current, &sight, &called).await?
+                && let Called::Bridged(Ok(entries)) = &called
+                && let Some(result) = remote::run(&call, &sight, &account, entries, &params.call_id).await?
             {
                 return Ok(result);
             }
-            match ready(&call, &sight, entries, why).await {
+            match ready(&call, &sight, called).await {
                 Err(refused) => Ok(BridgeResult::Content(refused)),
                 Ok(_) if call.cancel.is_cancelled() => Err(RpcError::cancelled()),
                 Ok(ready) if is_servers(&sight, ready.id) => {
@@ -240,19 +266,12 @@ fn is_servers(sight: &Sight, id: ToolId) -> bool {
 }
 
 /// The gates of a call: what it names, then what its arguments lack, then repair and validation.
-async fn ready(
-    call: &Call<Session>,
-    sight: &Sight,
-    entries: Vec<Entry>,
-    why: Option<String>,
-) -> Result<Ready, Refused> {
-    let mut entry = one(entries)?;
-    let id = deferred(sight, &entry.name)?;
+async fn ready(call: &Call<Session>, sight: &Sight, called: Called) -> Result<Ready, Refused> {
+    let (id, mut entry) = called.target(sight)?;
     let tool = sight.catalog.tool(id);
     let checker = checker(call, tool).await;
     entry.unflatten(|name| checker.declares(name));
-    let coerced = why.into_iter().chain(entry.repairs).collect();
-    check(tool, &checker, id, entry.arguments, coerced)
+    check(tool, &checker, id, entry.arguments, entry.repairs)
 }
 
 /// CALL-7 to CALL-9: repairs and validates arguments. `coerced` is what was repaired before.
@@ -389,10 +408,14 @@ pub async fn resolve(call: Call<Session>, params: BridgeParams) -> Result<Resolv
             let error = wanted.err().map(|problem| problem.error);
             return Ok(ResolveResult { calls: Vec::new(), read_only: read_only || error.is_some(), error });
         }
-        Asked::Call(Ok(entries), _) if remote::account_for(&call, &current, &sight, &entries).await?.is_some() => {
-            return Ok(remote::resolve(&sight, &entries));
+        Asked::Call(called) => {
+            if remote::account_for(&call, &current, &sight, &called).await?.is_some()
+                && let Called::Bridged(Ok(entries)) = &called
+            {
+                return Ok(remote::resolve(&sight, entries));
+            }
+            called.target(&sight).map(|(id, _)| id)
         }
-        Asked::Call(entries, _) => entries.map_err(refuse_problem).and_then(|entries| target(&sight, entries)),
     };
     Ok(match resolved {
         Ok(id) => {
@@ -406,11 +429,6 @@ pub async fn resolve(call: Call<Session>, params: BridgeParams) -> Result<Resolv
             ResolveResult { calls: Vec::new(), read_only: true, error: Some(error) }
         }
     })
-}
-
-/// The one tool that a call's entries name.
-fn target(sight: &Sight, entries: Vec<Entry>) -> Result<ToolId, Refused> {
-    deferred(sight, &one(entries)?.name)
 }
 
 fn resolved_call(sight: &Sight, id: ToolId) -> ResolvedCall {
@@ -469,9 +487,7 @@ fn access(sight: &Sight, name: &str, given: Option<Box<RawValue>>) -> (Access, O
     match Asked::read(sight, name, given) {
         Ok(Asked::Search(_) | Asked::Describe(_)) => (Access::ReadOnly, None),
         Ok(Asked::Manage(_)) => (Access::Alone, None),
-        Ok(Asked::Call(entries, _)) => {
-            entries.ok().and_then(|entries| target(sight, entries).ok()).map_or((Access::Alone, None), parallel)
-        }
+        Ok(Asked::Call(called)) => called.target(sight).map_or((Access::Alone, None), |(id, _)| parallel(id)),
         // A visible tool, which the model calls itself.
         Err(_) => match sight.catalog.find(name).filter(|id| sight.view.visible.contains(id)) {
             Some(id) => parallel(id),

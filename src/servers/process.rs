@@ -68,6 +68,9 @@ pub struct Streams {
     pub errors: ChildStderr,
 }
 
+/// Set for every server: a Toolscout that is started so would read the same configuration and start itself without end.
+pub const MARK: &str = "TOOLSCOUT_SERVER";
+
 /// Starts the process of a server. `launcher` is this program, through which it is started so that it ends with the
 /// sidecar however that ends.
 ///
@@ -88,7 +91,7 @@ pub async fn start(starter: &Starter, reach: &Reach, launcher: Option<&PathBuf>)
         }
         None => Command::new(command),
     };
-    starting.args(args).env_clear().envs(inherited).envs(env).kill_on_drop(true);
+    starting.args(args).env_clear().envs(inherited).envs(env).env(MARK, "1").kill_on_drop(true);
     starting.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(cwd) = cwd {
         starting.current_dir(cwd);

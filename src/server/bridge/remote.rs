@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::{Asked, Call, Checker, Content, Current, Entry, Named, Session, Sight, compact};
+use super::{Asked, Call, Called, Checker, Content, Current, Entry, Named, Session, Sight, compact, direct_entry};
 use crate::call::envelope::CONNECTOR_PREFIX;
 use crate::catalog::describe::Elsewhere;
 use crate::catalog::inline::Derived;
@@ -41,7 +41,10 @@ pub(super) async fn read(
         && account(call, current, &sight.view.scope).await?.is_some()
     {
         return Ok(match given.map(|given| serde_json::from_str(given.get())).transpose() {
-            Ok(given) => Asked::direct(name, given),
+            Ok(given) => {
+                let entry = direct_entry(name, given, true);
+                Asked::Call(Called::Bridged(entry.map(|entry| vec![entry])))
+            }
             Err(error) => Asked::unreadable(&error),
         });
     }
@@ -183,10 +186,11 @@ pub(super) async fn account_for(
     call: &Call<Session>,
     current: &Current,
     sight: &Sight,
-    entries: &[Entry],
+    called: &Called,
 ) -> Result<Option<Arc<Account>>, RpcError> {
+    let Called::Bridged(Ok(entries)) = called else { return Ok(None) };
     // One local entry is one that the catalog knows; several are never local (CALL-2).
-    let remote = match entries {
+    let remote = match entries.as_slice() {
         [one] => is_remote(sight, &one.name),
         several => several.iter().all(|entry| entry.name.starts_with(CONNECTOR_PREFIX)),
     };
@@ -284,10 +288,9 @@ pub(super) async fn run(
     sight: &Sight,
     account: &Account,
     entries: &[Entry],
-    why: &Option<String>,
     call_id: &Option<String>,
 ) -> Result<Option<BridgeResult>, RpcError> {
-    let mut batch = Batch { call, sight, account, call_id, sent: false, coerced: why.iter().cloned().collect() };
+    let mut batch = Batch { call, sight, account, call_id, sent: false, coerced: Vec::new() };
     let mut results = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let outcome = match batch.entry(index, entry, entries.len() > 1).await? {
