@@ -61,7 +61,7 @@ for (const [label, transport] of Object.entries(TRANSPORTS)) {
     const { tools } = await client.listTools();
     assert.deepEqual(
       tools.map(({ name }) => name),
-      ["tool_search", "tool_describe", "tool_call"],
+      ["manage_connections", "tool_search", "tool_describe", "tool_call"],
     );
     const query = "create entities in the knowledge graph";
     const found = await client.callTool({ name: "tool_search", arguments: { queries: [query] } });

@@ -38,7 +38,7 @@ test("tools/list", async (t) => {
   assert.equal(code, 0);
   assert.deepEqual(
     answer.tools.map(({ name }) => name),
-    ["tool_search", "tool_describe", "tool_call"],
+    ["manage_connections", "tool_search", "tool_describe", "tool_call"],
   );
 });
 
