@@ -92,6 +92,10 @@ type ApproveParams struct {
 	CallID string `json:"callId,omitempty"`
 	// Position in the call's batch.
 	Index *uint64 `json:"index,omitempty"`
+	// Whether the tool's server says that it changes nothing.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Whether the tool's server says that it may destroy something.
+	Destructive bool `json:"destructive,omitempty"`
 }
 
 // ApproveResult: Answer of a host to `host/approve`.
@@ -172,6 +176,12 @@ type BridgeResult struct {
 	Content json.RawMessage `json:"content,omitempty"`
 	// Whether it is a mistake of the model's or a failure of what was called.
 	IsError bool `json:"isError,omitempty"`
+	// `structuredContent` of a server's result.
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	// `_meta` of a server's result.
+	Meta json.RawMessage `json:"_meta,omitempty"`
+	// File that holds the whole of a result that was too long for the model.
+	OutputFile string `json:"outputFile,omitempty"`
 	// What was repaired in the arguments.
 	Coerced []string `json:"coerced,omitempty"`
 	// The tool to run.
@@ -233,6 +243,12 @@ type Content struct {
 	Content json.RawMessage `json:"content"`
 	// Whether it is a mistake of the model's or a failure of what was called.
 	IsError bool `json:"isError"`
+	// `structuredContent` of a server's result.
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	// `_meta` of a server's result.
+	Meta json.RawMessage `json:"_meta,omitempty"`
+	// File that holds the whole of a result that was too long for the model.
+	OutputFile string `json:"outputFile,omitempty"`
 	// What was repaired in the arguments.
 	Coerced []string `json:"coerced,omitempty"`
 }
@@ -459,8 +475,8 @@ type ListedSource struct {
 	Toolset string `json:"toolset"`
 	// Where it was registered.
 	Origin ListedSourceOrigin `json:"origin"`
-	// `ready`.
-	State string `json:"state"`
+	// `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`.
+	State ListedSourceState `json:"state"`
 	// Tools in scope.
 	ToolCount uint64 `json:"toolCount"`
 	// The tools, if asked for.
@@ -476,6 +492,18 @@ const (
 	ListedSourceOriginConnection ListedSourceOrigin = "connection"
 	ListedSourceOriginServer     ListedSourceOrigin = "server"
 	ListedSourceOriginGateway    ListedSourceOrigin = "gateway"
+)
+
+// ListedSourceState: Values of ListedSource.State.
+type ListedSourceState string
+
+// Values of ListedSourceState.
+const (
+	ListedSourceStateReady     ListedSourceState = "ready"
+	ListedSourceStateStarting  ListedSourceState = "starting"
+	ListedSourceStateDown      ListedSourceState = "down"
+	ListedSourceStateDisabled  ListedSourceState = "disabled"
+	ListedSourceStateUntrusted ListedSourceState = "untrusted"
 )
 
 // ListedTool: A tool in `registry/list`.
@@ -531,6 +559,8 @@ type PlanParams struct {
 type PlanResult struct {
 	// Ids that may run together, stage after stage.
 	Stages [][]json.RawMessage `json:"stages"`
+	// What servers say of the effects of some of the calls.
+	Hints []PlannedHints `json:"hints,omitempty"`
 }
 
 // PlannedCall: One call of a batch.
@@ -543,6 +573,16 @@ type PlannedCall struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
+// PlannedHints: What a server says of the effects of one call of a batch.
+type PlannedHints struct {
+	// Id of the call.
+	ID json.RawMessage `json:"id"`
+	// Whether it changes nothing.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Whether it may destroy something.
+	Destructive bool `json:"destructive,omitempty"`
+}
+
 // Probe: A search that was run to see that the index lives.
 type Probe struct {
 	// Whether it found what it looked for.
@@ -553,10 +593,14 @@ type Probe struct {
 
 // Progress: Where a request stands.
 type Progress struct {
-	// `begin`, then `end`.
+	// `begin`, then `end`; `report` is what a server says of the call that it works on.
 	Kind ProgressKind `json:"kind"`
 	// What is going on.
 	Message string `json:"message"`
+	// How much is done, in a measure of the server's own.
+	Progress *float64 `json:"progress,omitempty"`
+	// How much there is to do, in the same.
+	Total *float64 `json:"total,omitempty"`
 }
 
 // ProgressKind: Values of Progress.Kind.
@@ -564,8 +608,9 @@ type ProgressKind string
 
 // Values of ProgressKind.
 const (
-	ProgressKindBegin ProgressKind = "begin"
-	ProgressKindEnd   ProgressKind = "end"
+	ProgressKindBegin  ProgressKind = "begin"
+	ProgressKindReport ProgressKind = "report"
+	ProgressKindEnd    ProgressKind = "end"
 )
 
 // ProgressParams: Parameters of `$/progress`.
@@ -623,6 +668,10 @@ type ResolvedCall struct {
 	RunsIn ResolvedCallRunsIn `json:"runsIn"`
 	// Whether it may run beside others.
 	ParallelSafe bool `json:"parallelSafe"`
+	// Whether it changes nothing.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Whether it may destroy something.
+	Destructive bool `json:"destructive,omitempty"`
 }
 
 // ResolvedCallRunsIn: Values of ResolvedCall.RunsIn.
@@ -677,6 +726,8 @@ type Scored struct {
 	Name string `json:"name"`
 	// BM25 score.
 	Score float64 `json:"score"`
+	// What it is ranked by: the score, and something for what the query says of its name.
+	Rank float64 `json:"rank"`
 	// Why it is here: `exact`, `match`, `near`, `gate`, `floor` or `rank`.
 	Reason string `json:"reason"`
 	// Parts of the score, for the terms it holds.
@@ -780,13 +831,44 @@ type SourceParams struct {
 type SourceStatus struct {
 	// Name.
 	Name string `json:"name"`
-	// `ready`.
-	State string `json:"state"`
+	// Where it was registered.
+	Origin SourceStatusOrigin `json:"origin"`
+	// `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`.
+	State SourceStatusState `json:"state"`
 	// Number of tools.
 	ToolCount uint64 `json:"toolCount"`
 	// What last went wrong.
 	LastError string `json:"lastError,omitempty"`
+	// How long an MCP server took to start, in milliseconds.
+	StartedInMS *uint64 `json:"startedInMs,omitempty"`
+	// Tokens of the definitions of an MCP server's tools.
+	Tokens *uint64 `json:"tokens,omitempty"`
+	// The last lines that an MCP server wrote to standard error.
+	Stderr []string `json:"stderr,omitempty"`
 }
+
+// SourceStatusOrigin: Values of SourceStatus.Origin.
+type SourceStatusOrigin string
+
+// Values of SourceStatusOrigin.
+const (
+	SourceStatusOriginFile       SourceStatusOrigin = "file"
+	SourceStatusOriginConnection SourceStatusOrigin = "connection"
+	SourceStatusOriginServer     SourceStatusOrigin = "server"
+	SourceStatusOriginGateway    SourceStatusOrigin = "gateway"
+)
+
+// SourceStatusState: Values of SourceStatus.State.
+type SourceStatusState string
+
+// Values of SourceStatusState.
+const (
+	SourceStatusStateReady     SourceStatusState = "ready"
+	SourceStatusStateStarting  SourceStatusState = "starting"
+	SourceStatusStateDown      SourceStatusState = "down"
+	SourceStatusStateDisabled  SourceStatusState = "disabled"
+	SourceStatusStateUntrusted SourceStatusState = "untrusted"
+)
 
 // StatusResult: Result of `status`.
 type StatusResult struct {
