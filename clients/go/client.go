@@ -41,6 +41,9 @@ type start struct {
 func New(options Options) *Client {
 	c := &Client{options: options, registering: make(chan struct{}, 1)}
 	c.closing, c.stop = context.WithCancel(context.Background())
+	if invoke := options.Handlers.Invoke; invoke != nil {
+		c.options.Handlers.Invoke = checked(invoke, c.options.log)
+	}
 	return c
 }
 
