@@ -36,7 +36,8 @@ type Agent struct {
 
 	// turn is held while the tools of a turn are made.
 	turn chan struct{}
-	// sent has the hash of each source that is registered, by name.
+	// sent has the hash of each source that is registered, by name; it is zero, which no content has, where a call that failed
+	// leaves open what is.
 	sent map[string][sha256.Size]byte
 
 	mu       sync.Mutex
@@ -46,12 +47,12 @@ type Agent struct {
 	// host has what Run is asked for the tools that the model calls by themselves, but for the arguments, by visible name;
 	// nil until they are listed.
 	host map[string]InvokeParams
-	// rejected has what the sidecar refused of each source that is registered, by name.
-	rejected map[string][]ToolProblem
+	// results has what the sidecar said of each source when it was registered, by name.
+	results map[string]RegisterResult
 }
 
-// RejectedTool is a tool that the sidecar does not serve.
-type RejectedTool struct {
+// SourceProblem is a tool that the sidecar does not serve, or one that it serves and finds odd.
+type SourceProblem struct {
 	// Source is the name of its source.
 	Source string
 	ToolProblem
@@ -61,11 +62,11 @@ type RejectedTool struct {
 func NewAgent(options AgentOptions) *Agent {
 	options.Handlers.Invoke = options.Run
 	return &Agent{
-		Client:   New(options.Options),
-		options:  options,
-		turn:     make(chan struct{}, 1),
-		sent:     map[string][sha256.Size]byte{},
-		rejected: map[string][]ToolProblem{},
+		Client:  New(options.Options),
+		options: options,
+		turn:    make(chan struct{}, 1),
+		sent:    map[string][sha256.Size]byte{},
+		results: map[string]RegisterResult{},
 	}
 }
 
@@ -122,10 +123,13 @@ func (a *Agent) register(ctx context.Context, sources []Source) error {
 		}
 		result, err := a.Client.Register(ctx, params)
 		if err != nil {
+			if !isRefusal(err) {
+				a.sent[name] = [sha256.Size]byte{}
+			}
 			return err
 		}
 		a.sent[name] = hash
-		a.reject(name, result.Rejected)
+		a.found(name, result)
 		for _, problem := range slices.Concat(result.Rejected, result.Warnings) {
 			a.options.log(fmt.Sprintf("tool `%s` of `%s`: %s", problem.Name, name, problem.Reason))
 		}
@@ -133,36 +137,43 @@ func (a *Agent) register(ctx context.Context, sources []Source) error {
 	for name := range a.sent {
 		if !given[name] {
 			if _, err := a.Client.Unregister(ctx, name); err != nil {
+				a.sent[name] = [sha256.Size]byte{}
 				return err
 			}
 			delete(a.sent, name)
-			a.reject(name, nil)
+			a.found(name, RegisterResult{})
 		}
 	}
 	return nil
 }
 
-// reject remembers what the sidecar refused of a source.
-func (a *Agent) reject(source string, tools []ToolProblem) {
+// found remembers what the sidecar said of a source's tools.
+func (a *Agent) found(source string, result RegisterResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.rejected, source)
-	if len(tools) > 0 {
-		a.rejected[source] = tools
-	}
+	a.results[source] = result
 }
 
 // Rejected are the tools of the last [Agent.ToolsFor] that the model does not get, and why, by source.
-func (a *Agent) Rejected() []RejectedTool {
+func (a *Agent) Rejected() []SourceProblem {
+	return a.problems(func(result RegisterResult) []ToolProblem { return result.Rejected })
+}
+
+// Warnings are what is odd about the tools of the last [Agent.ToolsFor] that it does get, by source.
+func (a *Agent) Warnings() []SourceProblem {
+	return a.problems(func(result RegisterResult) []ToolProblem { return result.Warnings })
+}
+
+func (a *Agent) problems(of func(RegisterResult) []ToolProblem) []SourceProblem {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var all []RejectedTool
-	for source, tools := range a.rejected {
-		for _, tool := range tools {
-			all = append(all, RejectedTool{source, tool})
+	var all []SourceProblem
+	for source, result := range a.results {
+		for _, problem := range of(result) {
+			all = append(all, SourceProblem{source, problem})
 		}
 	}
-	slices.SortStableFunc(all, func(one, other RejectedTool) int { return strings.Compare(one.Source, other.Source) })
+	slices.SortStableFunc(all, func(one, other SourceProblem) int { return strings.Compare(one.Source, other.Source) })
 	return all
 }
 

@@ -331,9 +331,12 @@ func TestWhatTheSidecarRefusesIsThereToSee(t *testing.T) {
 	if len(lines) < len(rejected) || !strings.Contains(lines[0], rejected[0].Reason) {
 		t.Errorf("%q", lines)
 	}
+	if warnings := a.Warnings(); len(warnings) == 0 || warnings[0].Source != "odd" {
+		t.Errorf("%+v", warnings)
+	}
 	must(a.ToolsFor(ctx, weatherSource))
-	if rejected := a.Rejected(); len(rejected) != 0 {
-		t.Errorf("%+v of a source that is gone", rejected)
+	if problems := append(a.Rejected(), a.Warnings()...); len(problems) != 0 {
+		t.Errorf("%+v of a source that is gone", problems)
 	}
 }
 

@@ -26,15 +26,26 @@ func MCPResult(result any) (InvokeResult, error) {
 	if err := json.Unmarshal(text, &answered); err != nil {
 		return InvokeResult{}, fmt.Errorf("no result of MCP: %w", err)
 	}
-	given, isBlocks := blocksOf(answered.Content)
-	switch structured := present(answered.StructuredContent); {
-	case structured == nil || isBlocks && hasText(given):
-	case isBlocks:
-		answered.Content, err = encode(append(given, textBlock(string(structured))))
-	default:
-		answered.Content = structured
+	return InvokeResult{Content: withStructured(answered), IsError: answered.IsError}, nil
+}
+
+// withStructured is the content of an answer, or the structured content of one that has no text.
+func withStructured(answer BridgeResult) json.RawMessage {
+	structured := present(answer.StructuredContent)
+	if structured == nil {
+		return answer.Content
 	}
-	return InvokeResult{Content: answered.Content, IsError: answered.IsError}, err
+	if blocks, ok := blocksOf(answer.Content); ok {
+		if slices.ContainsFunc(blocks, func(text json.RawMessage) bool { return readBlock(text).Type == "text" }) {
+			return answer.Content
+		}
+		content, _ := encode(append(blocks, textBlock(string(structured)))) // They were JSON.
+		return content
+	}
+	if len(answer.Content) == 0 || string(answer.Content) == "[]" {
+		return structured
+	}
+	return answer.Content
 }
 
 // present is a value, or nil where it is absent or null.
@@ -61,10 +72,10 @@ type block struct {
 // blockTypes are all that MCP has.
 var blockTypes = []string{"text", "image", "audio", "resource", "resource_link"}
 
-// blocksOf gives the blocks of content that is an array of nothing else.
+// blocksOf gives the blocks of content that is an array of nothing else. An empty array is content like any other.
 func blocksOf(content json.RawMessage) ([]json.RawMessage, bool) {
 	var texts []json.RawMessage
-	if json.Unmarshal(content, &texts) != nil || texts == nil {
+	if json.Unmarshal(content, &texts) != nil || len(texts) == 0 {
 		return nil, false
 	}
 	for _, text := range texts {
@@ -82,10 +93,6 @@ func readBlock(text json.RawMessage) block {
 	return b
 }
 
-func hasText(blocks []json.RawMessage) bool {
-	return slices.ContainsFunc(blocks, func(text json.RawMessage) bool { return readBlock(text).Type == "text" })
-}
-
 // text of a block, or what stands for what a text cannot show.
 func (b block) text() string {
 	switch {
@@ -100,36 +107,24 @@ func (b block) text() string {
 	}
 }
 
-// shown are the blocks of an answer for a provider that does not speak MCP; none if it is other JSON. Structured content is
-// one where there is no text.
-func shown(answer BridgeResult) (blocks []block) {
-	texts, _ := blocksOf(answer.Content)
-	for _, text := range texts {
-		blocks = append(blocks, readBlock(text))
-	}
-	if structured := present(answer.StructuredContent); structured != nil && !hasText(texts) {
-		blocks = append(blocks, block{Type: "text", Text: string(structured)})
-	}
-	return blocks
-}
-
 // asText is an answer as text: texts as they are, anything else as its JSON.
 func asText(answer BridgeResult) (string, error) {
-	if blocks := shown(answer); len(blocks) > 0 {
+	content := withStructured(answer)
+	if blocks, ok := blocksOf(content); ok {
 		var lines []string
 		for _, b := range blocks {
-			lines = append(lines, b.text())
+			lines = append(lines, readBlock(b).text())
 		}
 		return strings.Join(lines, "\n"), nil
 	}
-	if len(answer.Content) == 0 {
+	if len(content) == 0 {
 		return "null", nil
 	}
-	if answer.Content[0] != '"' {
-		return string(answer.Content), nil
+	if content[0] != '"' {
+		return string(content), nil
 	}
 	var text string
-	err := json.Unmarshal(answer.Content, &text)
+	err := json.Unmarshal(content, &text)
 	return text, err
 }
 
@@ -139,13 +134,13 @@ var anthropicImages = []string{"image/jpeg", "image/png", "image/gif", "image/we
 // asAnthropic is the content of a tool_result: a text, or blocks. Anthropic takes no text that is empty, and nothing but
 // text with an error.
 func asAnthropic(answer BridgeResult) (any, error) {
-	blocks := shown(answer)
-	if len(blocks) == 0 {
+	blocks, ok := blocksOf(withStructured(answer))
+	if !ok {
 		return asText(answer)
 	}
 	given := []json.RawMessage{}
-	for _, b := range blocks {
-		switch {
+	for _, text := range blocks {
+		switch b := readBlock(text); {
 		case b.Type == "image" && !answer.IsError && slices.Contains(anthropicImages, b.MimeType):
 			given = append(given, imageBlock(b))
 		case b.text() != "":

@@ -23,13 +23,13 @@ func TestBlocksOfMCPAreShownAsTheProviderTakesThem(t *testing.T) {
 		{`{"content":[` + png + `],"structuredContent":{"c":1}}`,
 			`[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QQ=="}},{"type":"text","text":"{\"c\":1}"}]`,
 			"[image]\n{\"c\":1}", `[` + png + `]`},
-		{`{"content":[],"structuredContent":{"c":1}}`, `[{"type":"text","text":"{\"c\":1}"}]`, `{"c":1}`, `[]`},
+		{`{"content":[],"structuredContent":{"c":1}}`, `"{\"c\":1}"`, `{"c":1}`, `[{"type":"text","text":"{\"c\":1}"}]`},
 		{`{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"A"}},{"type":"resource_link","uri":"file:///b","name":"b"},{"type":"audio","data":"QQ==","mimeType":"audio/wav"}]}`,
 			`[{"type":"text","text":"A"},{"type":"text","text":"[resource_link file:///b]"},{"type":"text","text":"[audio]"}]`,
 			"A\n[resource_link file:///b]\n[audio]",
 			`[{"type":"resource","resource":{"uri":"file:///a","text":"A"}},{"type":"resource_link","uri":"file:///b","name":"b"},{"type":"audio","data":"QQ==","mimeType":"audio/wav"}]`},
 		// What is no array of blocks is JSON.
-		{`{"content":[]}`, `"[]"`, `[]`, `[]`},
+		{`{"content":[]}`, `"[]"`, `[]`, `[{"type":"text","text":"[]"}]`},
 		{`{"content":[{"type":"text","text":"a"},{"type":"issue"}]}`, `"[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"issue\"}]"`,
 			`[{"type":"text","text":"a"},{"type":"issue"}]`, `[{"type":"text","text":"[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"issue\"}]"}]`},
 		{`{"content":"words"}`, `"words"`, "words", `[{"type":"text","text":"words"}]`},
@@ -60,7 +60,7 @@ func TestAResultOfMCPIsWhatRunGives(t *testing.T) {
 		isError bool
 	}{
 		{result{"content": text, "isError": true, "structuredContent": block{"a": 1}, "_meta": block{}}, `[{"text":"<a>","type":"text"}]`, true},
-		{result{"content": []block{}, "structuredContent": block{"a": 1}}, `[{"type":"text","text":"{\"a\":1}"}]`, false},
+		{result{"content": []block{}, "structuredContent": block{"a": 1}}, `{"a":1}`, false},
 		{result{"content": []block{{"type": "image"}}, "structuredContent": block{"a": 1}}, `[{"type":"image"},{"type":"text","text":"{\"a\":1}"}]`, false},
 		{result{"content": text, "structuredContent": nil}, `[{"text":"<a>","type":"text"}]`, false},
 	} {
