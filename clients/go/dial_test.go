@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -98,6 +99,18 @@ func TestInitializeSaysWhoAsksAndWhatItTakes(t *testing.T) {
 	}
 	if *params.Capabilities != (HostCapabilities{Invoke: true}) || params.ProgressToken != nil {
 		t.Errorf("%+v", params.Capabilities)
+	}
+}
+
+func TestTrustIsNoArgument(t *testing.T) {
+	o := Options{Workspace: "w", Shared: true}
+	without := o.arguments()
+	o.Trust = true
+	if with := o.arguments(); !slices.Equal(with, without) {
+		t.Errorf("sidecars are not shared by %q and %q", with, without)
+	}
+	if !must(o.initialize()).Trusted {
+		t.Error("it is not said")
 	}
 }
 
