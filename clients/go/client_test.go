@@ -317,8 +317,13 @@ func TestAGrandchildThatHoldsThePipesIsNotWaitedFor(t *testing.T) {
 	o := Options{Binary: script(t, initialized+"sleep 600 & echo dying >&2; exit 3")}
 	gone := watched(t, &o)
 	c := client(t, o)
-	s := must(c.session(within(t)))
-	<-s.done
+	ctx := within(t)
+	s := must(c.session(ctx))
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		t.Fatal("it is waited for")
+	}
 	if reason := s.reason.Error(); !strings.Contains(reason, "exit status 3") || !strings.Contains(reason, "dying") {
 		t.Error(reason)
 	}
