@@ -63,6 +63,10 @@ func TestOnlyWhatChangedIsSentAgain(t *testing.T) {
 	if _, err := a.ToolsFor(ctx, Source{Source: weather.Source, Tools: "none"}); err == nil || !strings.Contains(err.Error(), `"weather"`) {
 		t.Error("no array:", err)
 	}
+	mixed := HostTools([]any{coreSource.Tools.([]map[string]any)[0], weatherSource})
+	if _, err := a.ToolsFor(ctx, mixed); err == nil || !strings.Contains(err.Error(), "item 1 ") {
+		t.Error("a source among tools:", err)
+	}
 }
 
 func TestAFlatListIsAPlugins(t *testing.T) {
