@@ -136,7 +136,8 @@ func (a *Agent) register(ctx context.Context, sources []Source) error {
 	}
 	for name := range a.sent {
 		if !given[name] {
-			if _, err := a.Client.Unregister(ctx, name); err != nil {
+			// What cannot even be taken back was never there.
+			if _, err := a.Client.Unregister(ctx, name); err != nil && !isRefusal(err) {
 				a.sent[name] = [sha256.Size]byte{}
 				return err
 			}

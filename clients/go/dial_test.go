@@ -313,5 +313,20 @@ func TestASourceIsSentAgainWhereItIsOpenWhatTheSidecarHas(t *testing.T) {
 	if err := <-outcome; err != nil {
 		t.Error(err)
 	}
+	// A name that cannot be taken back is not tried again in every turn.
+	for _, unregisters := range []bool{true, false} {
+		go func() {
+			_, err := a.ToolsFor(within(t))
+			outcome <- err
+		}()
+		if unregisters {
+			asked := p.expect(string(MethodRegistryUnregister))
+			p.send(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"error":{"code":-32602,"message":"no"}}`)
+		}
+		p.answer(p.expect(string(MethodAssemble)), assembled)
+		if err := <-outcome; err != nil {
+			t.Error(err)
+		}
+	}
 	p.conn.Close()
 }
