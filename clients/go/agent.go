@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -15,8 +17,8 @@ import (
 type AgentOptions struct {
 	// Options say how the sidecar is reached. Handlers.Invoke is Run.
 	Options
-	// Run runs one of the host's tools, whether the model called it itself or through the bridge. Its error tells the model
-	// that the tool failed, and why.
+	// Run runs one of the host's tools, whether the model called it itself or through the bridge. Its content is any JSON, see
+	// Text and MCPResult; its error tells the model that the tool failed, and why.
 	Run func(context.Context, InvokeParams) (InvokeResult, error)
 	// Format is the shape of the tools for the model; empty is FormatOpenAI.
 	Format Format
@@ -34,20 +36,26 @@ type Agent struct {
 
 	// turn is held while the tools of a turn are made.
 	turn chan struct{}
-	// sent has the hash of each source that is registered, by name.
+	// sent has the hash of each source that is registered, by name; it is zero, which no content has, where a call that failed
+	// leaves open what is.
 	sent map[string][sha256.Size]byte
 
 	mu       sync.Mutex
 	tools    []json.RawMessage
 	etag     string
 	revision uint64
-	// host has the host's tools by visible name; nil until they are listed.
-	host map[string]hostTool
+	// host has what Run is asked for the tools that the model calls by themselves, but for the arguments, by visible name;
+	// nil until they are listed.
+	host map[string]InvokeParams
+	// results has what the sidecar said of each source when it was registered, by name.
+	results map[string]RegisterResult
 }
 
-type hostTool struct {
-	params   InvokeParams // without arguments
-	deferred bool
+// SourceProblem is a tool that the sidecar does not serve, or one that it serves and finds odd.
+type SourceProblem struct {
+	// Source is the name of its source.
+	Source string
+	ToolProblem
 }
 
 // NewAgent makes an agent. The sidecar is started by the first call.
@@ -58,6 +66,7 @@ func NewAgent(options AgentOptions) *Agent {
 		options: options,
 		turn:    make(chan struct{}, 1),
 		sent:    map[string][sha256.Size]byte{},
+		results: map[string]RegisterResult{},
 	}
 }
 
@@ -114,28 +123,66 @@ func (a *Agent) register(ctx context.Context, sources []Source) error {
 		}
 		result, err := a.Client.Register(ctx, params)
 		if err != nil {
+			if !isRefusal(err) {
+				a.sent[name] = [sha256.Size]byte{}
+			}
 			return err
 		}
 		a.sent[name] = hash
-		for _, tool := range result.Rejected {
-			a.options.log(fmt.Sprintf("source %s: tool %s was refused: %s", name, tool.Name, tool.Reason))
+		a.found(name, result)
+		for _, problem := range slices.Concat(result.Rejected, result.Warnings) {
+			a.options.log(fmt.Sprintf("tool `%s` of `%s`: %s", problem.Name, name, problem.Reason))
 		}
 	}
 	for name := range a.sent {
 		if !given[name] {
-			if _, err := a.Client.Unregister(ctx, name); err != nil {
+			// What cannot even be taken back was never there.
+			if _, err := a.Client.Unregister(ctx, name); err != nil && !isRefusal(err) {
+				a.sent[name] = [sha256.Size]byte{}
 				return err
 			}
 			delete(a.sent, name)
+			a.found(name, RegisterResult{})
 		}
 	}
 	return nil
 }
 
+// found remembers what the sidecar said of a source's tools.
+func (a *Agent) found(source string, result RegisterResult) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.results[source] = result
+}
+
+// Rejected are the tools of the last [Agent.ToolsFor] that the model does not get, and why, by source.
+func (a *Agent) Rejected() []SourceProblem {
+	return a.problems(func(result RegisterResult) []ToolProblem { return result.Rejected })
+}
+
+// Warnings are what is odd about the tools of the last [Agent.ToolsFor] that it does get, by source.
+func (a *Agent) Warnings() []SourceProblem {
+	return a.problems(func(result RegisterResult) []ToolProblem { return result.Warnings })
+}
+
+func (a *Agent) problems(of func(RegisterResult) []ToolProblem) []SourceProblem {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []SourceProblem
+	for source, result := range a.results {
+		for _, problem := range of(result) {
+			all = append(all, SourceProblem{source, problem})
+		}
+	}
+	slices.SortStableFunc(all, func(one, other SourceProblem) int { return strings.Compare(one.Source, other.Source) })
+	return all
+}
+
 // Answer does what the model asked for with a tool call, and gives what to send back, in the shape of the call: a tool_use
 // block of Anthropic's Messages, an item of tool_calls of OpenAI's Chat Completions, a function_call item of OpenAI's
-// Responses, or {name, arguments} of MCP. The call is any value that marshals so. What went wrong with the call or in the
-// tool is an answer for the model; an error is the host's to mend.
+// Responses, or {name, arguments} of MCP. The call is any value that marshals so, or has it as RawJSON. What went wrong with
+// the call or in the tool is an answer for the model; an error is the host's to mend. A context that has ended is an error
+// and runs nothing; if it ends while a tool runs, the answer has the code INTERRUPTED, and the tool is not waited for.
 func (a *Agent) Answer(ctx context.Context, call any) (json.RawMessage, error) {
 	if a.options.Run == nil {
 		return nil, errors.New("toolscout: AgentOptions.Run is nil; set it, since an agent runs the host's tools with it")
@@ -144,62 +191,87 @@ func (a *Agent) Answer(ctx context.Context, call any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, isError, err := a.do(ctx, parsed)
+	result, err := a.do(ctx, parsed)
 	if err != nil {
 		return nil, err
 	}
-	return parsed.answer(content, isError)
+	return parsed.answer(result)
 }
 
-// do sends the call where it belongs. Which tools are visible is the sidecar's to say, and so is all about the others.
-func (a *Agent) do(ctx context.Context, call toolCall) (content json.RawMessage, isError bool, err error) {
-	host, err := a.hostTools(ctx)
+// do sends the call where it belongs: a tool that the host runs to Run, anything else to the sidecar, which knows.
+func (a *Agent) do(ctx context.Context, call toolCall) (BridgeResult, error) {
+	tools, err := a.hostTools(ctx)
 	if err != nil {
-		return nil, false, err
+		return BridgeResult{}, err
 	}
-	tool, known := host[call.name]
-	if known && !tool.deferred {
-		return a.run(ctx, tool.params, call)
+	if tool, ok := tools[call.name]; ok {
+		return a.run(ctx, tool, call)
 	}
 	result, err := a.Client.BridgeCall(ctx, BridgeParams{Name: call.name, Arguments: call.arguments, Scope: a.options.Scope, CallID: call.id})
-	if pointsAt(err, "/name") {
-		if !known {
-			tool.params = InvokeParams{Name: call.name, Tool: call.name}
-		}
-		return a.run(ctx, tool.params, call)
+	if !pointsAt(err, "/name") {
+		return result, err
 	}
-	return result.Content, result.IsError, err
+	// It may have become the host's own since the tools were listed.
+	a.forgetHostTools()
+	if tools, err = a.hostTools(ctx); err != nil {
+		return BridgeResult{}, err
+	}
+	if tool, ok := tools[call.name]; ok {
+		return a.run(ctx, tool, call)
+	}
+	return refusal(fmt.Sprintf("There is no tool `%s`. Call one of those you were given.", call.name), ""), nil
 }
 
-// run runs a tool that the model called by itself.
-func (a *Agent) run(ctx context.Context, params InvokeParams, call toolCall) (content json.RawMessage, isError bool, err error) {
+// run runs a tool that the model called by itself, and answers as the sidecar does for one that it asks the host to run.
+func (a *Agent) run(ctx context.Context, params InvokeParams, call toolCall) (BridgeResult, error) {
+	if err := ctx.Err(); err != nil {
+		return BridgeResult{}, err
+	}
+	var problem string
 	params.CallID = call.id
-	if params.Arguments, err = call.object(); err != nil {
-		return failure(err)
+	if params.Arguments, problem = call.object(); problem != "" {
+		return refusal(problem, ""), nil
 	}
 	raw, err := encode(params)
 	if err != nil {
-		return nil, false, err
+		return BridgeResult{}, err
 	}
-	result, err := a.Client.options.Handlers.handle(ctx, string(MethodHostInvoke), raw)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, false, ctx.Err()
-	case err != nil:
-		return failure(err)
+	ran := make(chan BridgeResult, 1)
+	go func() {
+		result, err := a.Client.options.Handlers.handle(ctx, string(MethodHostInvoke), raw)
+		switch answer, ok := result.(InvokeResult); {
+		case err == nil && ok:
+			ran <- BridgeResult{Content: answer.Content, IsError: answer.IsError}
+		case ctx.Err() != nil:
+			ran <- interrupted(params.Name)
+		default:
+			ran <- refusal(fmt.Sprintf("`%s` failed: %s", params.Name, asError(err).Message), "")
+		}
+	}()
+	select {
+	case result := <-ran:
+		return result, nil
+	case <-ctx.Done():
+		return interrupted(params.Name), nil
 	}
-	answer := result.(InvokeResult)
-	return answer.Content, answer.IsError, nil
 }
 
-// failure is a result that tells the model what went wrong.
-func failure(reason error) (content json.RawMessage, isError bool, err error) {
-	content, err = encode(map[string]string{"error": reason.Error()})
-	return content, true, err
+func interrupted(tool string) BridgeResult {
+	return refusal(fmt.Sprintf("`%s` was interrupted while it ran; it may have taken effect.", tool), "INTERRUPTED")
 }
 
-// hostTools lists the host's tools, once for each array.
-func (a *Agent) hostTools(ctx context.Context) (map[string]hostTool, error) {
+// refusal tells the model what went wrong, in the form that the sidecar has for it.
+func refusal(reason, code string) BridgeResult {
+	content, _ := encode(struct { // Texts can be written.
+		Error string `json:"error"`
+		Code  string `json:"code,omitempty"`
+	}{strings.ToValidUTF8(reason, "\uFFFD"), code})
+	return BridgeResult{Content: content, IsError: true}
+}
+
+// hostTools lists the tools that the host runs when they are called by name, once for each array. Those of servers are the
+// sidecar's, and so is whatever is deferred.
+func (a *Agent) hostTools(ctx context.Context) (map[string]InvokeParams, error) {
 	a.mu.Lock()
 	host, etag, revision := a.host, a.etag, a.revision
 	a.mu.Unlock()
@@ -210,11 +282,15 @@ func (a *Agent) hostTools(ctx context.Context) (map[string]hostTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	host = map[string]hostTool{}
+	host = map[string]InvokeParams{}
 	for _, source := range list.Sources {
+		if source.Origin == ListedSourceOriginServer || source.Origin == ListedSourceOriginGateway {
+			continue
+		}
 		for _, tool := range source.Tools {
-			params := InvokeParams{Name: tool.Name, Tool: tool.Tool, Source: source.Name, Toolset: source.Toolset}
-			host[tool.Name] = hostTool{params, tool.Deferred}
+			if !tool.Deferred {
+				host[tool.Name] = InvokeParams{Name: tool.Name, Tool: tool.Tool, Source: source.Name, Toolset: source.Toolset}
+			}
 		}
 	}
 	a.mu.Lock()
@@ -223,4 +299,10 @@ func (a *Agent) hostTools(ctx context.Context) (map[string]hostTool, error) {
 		a.host = host
 	}
 	return host, nil
+}
+
+func (a *Agent) forgetHostTools() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.host = nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Client talks to one sidecar. It starts the sidecar on its first call, and a new one on the next call after one died,
-// at most three times a minute; what was registered is registered with the new one first. It may be used by many
+// at most three processes a minute; what was registered is registered with the new one first. It may be used by many
 // goroutines at once. [Client.Close] ends the sidecar.
 type Client struct {
 	options Options
@@ -41,6 +41,9 @@ type start struct {
 func New(options Options) *Client {
 	c := &Client{options: options, registering: make(chan struct{}, 1)}
 	c.closing, c.stop = context.WithCancel(context.Background())
+	if invoke := options.Handlers.Invoke; invoke != nil {
+		c.options.Handlers.Invoke = checked(invoke, c.options.log)
+	}
 	return c
 }
 
@@ -125,14 +128,16 @@ func (c *Client) startOnce() (*start, error) {
 	if c.current != nil {
 		c.starts.last = c.current.failure()
 	}
-	if err := c.starts.begin(time.Now()); err != nil {
-		return nil, err
+	if c.options.starts() {
+		if err := c.starts.refuse(time.Now()); err != nil {
+			return nil, err
+		}
 	}
 	next := &start{ready: make(chan struct{})}
 	c.current = next
 	go func() {
 		defer close(next.ready)
-		next.session, next.err = startSession(c.closing, &c.options, &c.told)
+		next.session, next.err = c.begin()
 		if next.err != nil {
 			return
 		}
@@ -141,6 +146,26 @@ func (c *Client) startOnce() (*start, error) {
 		}
 	}()
 	return next, nil
+}
+
+// begin opens a connection and initializes it, all within the time that a start may take.
+func (c *Client) begin() (*session, error) {
+	ctx, cancel := context.WithTimeout(c.closing, c.options.startTimeout())
+	defer cancel()
+	params, err := c.options.initialize()
+	if err != nil {
+		return nil, err
+	}
+	stream, err := open(ctx, &c.options)
+	if err != nil {
+		return nil, err
+	}
+	if c.options.starts() {
+		c.mu.Lock()
+		c.starts.note(time.Now())
+		c.mu.Unlock()
+	}
+	return startSession(ctx, stream, params, &c.options, &c.told)
 }
 
 // serves says whether a call may wait for it: it is under way, or has a session that lives.

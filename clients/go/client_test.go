@@ -313,6 +313,23 @@ func TestAScriptsChildrenEndWithIt(t *testing.T) {
 	<-gone
 }
 
+func TestAGrandchildThatHoldsThePipesIsNotWaitedFor(t *testing.T) {
+	o := Options{Binary: script(t, initialized+"sleep 600 & echo dying >&2; exit 3")}
+	gone := watched(t, &o)
+	c := client(t, o)
+	ctx := within(t)
+	s := must(c.session(ctx))
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		t.Fatal("it is waited for")
+	}
+	if reason := s.reason.Error(); !strings.Contains(reason, "exit status 3") || !strings.Contains(reason, "dying") {
+		t.Error(reason)
+	}
+	<-gone
+}
+
 func TestAProgramThatClosesItsInputIsEnded(t *testing.T) {
 	closed := make(chan struct{})
 	c := client(t, Options{

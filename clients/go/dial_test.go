@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,22 +24,36 @@ type played struct {
 	lines *bufio.Reader
 }
 
+// initializeResult is what a played sidecar answers to initialize.
+const initializeResult = `{"protocolVersion":"1.9","serverInfo":{"name":"played","version":"9"},"capabilities":{"formats":[],"progress":true},"diagnostics":[],"new":{}}`
+
 // playedClient makes a client whose sidecar is the test. The client's first call makes it connect.
 func playedClient(t *testing.T, o Options) (*Client, <-chan *played) {
 	t.Helper()
-	connected := make(chan *played, maxStarts)
+	o, connected := playedBy(t, o)
+	return client(t, o), connected
+}
+
+// playedBy has a sidecar that is the test.
+func playedBy(t *testing.T, o Options) (Options, <-chan *played) {
+	connected := make(chan *played, 8)
 	o.Dial = func(context.Context) (io.ReadWriteCloser, error) {
 		host, sidecar := net.Pipe()
 		p := &played{t, sidecar, bufio.NewReader(sidecar)}
 		go func() {
 			p.expect(string(MethodInitialize))
-			p.send(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1.9","serverInfo":{"name":"played","version":"9"},"capabilities":{"formats":[],"progress":true},"diagnostics":[],"new":{}}}`)
+			p.send(`{"jsonrpc":"2.0","id":1,"result":` + initializeResult + `}`)
 			p.expect(string(NotifyInitialized))
 			connected <- p
 		}()
 		return host, nil
 	}
-	return client(t, o), connected
+	return o, connected
+}
+
+// answer answers a request.
+func (p *played) answer(asked message, result string) {
+	p.send(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":` + result + `}`)
 }
 
 func (p *played) send(text string) {
@@ -84,6 +99,18 @@ func TestInitializeSaysWhoAsksAndWhatItTakes(t *testing.T) {
 	}
 	if *params.Capabilities != (HostCapabilities{Invoke: true}) || params.ProgressToken != nil {
 		t.Errorf("%+v", params.Capabilities)
+	}
+}
+
+func TestTrustIsNoArgument(t *testing.T) {
+	o := Options{Workspace: "w", Shared: true}
+	without := o.arguments()
+	o.Trust = true
+	if with := o.arguments(); !slices.Equal(with, without) {
+		t.Errorf("sidecars are not shared by %q and %q", with, without)
+	}
+	if !must(o.initialize()).Trusted {
+		t.Error("it is not said")
 	}
 }
 
@@ -241,6 +268,64 @@ func TestWhatIsToldComesInOrder(t *testing.T) {
 	for revision := range cap(revisions) {
 		if told := <-revisions; told != uint64(revision) {
 			t.Fatal(told, "in place of", revision)
+		}
+	}
+	p.conn.Close()
+}
+
+func TestASourceIsSentAgainWhereItIsOpenWhatTheSidecarHas(t *testing.T) {
+	o, connected := playedBy(t, Options{})
+	a := NewAgent(AgentOptions{Options: o})
+	t.Cleanup(a.Close)
+	outcome := make(chan error, 1)
+	turn := func(source Source) {
+		go func() {
+			_, err := a.ToolsFor(within(t), source)
+			outcome <- err
+		}()
+	}
+	one := Source{Source: coreSource.Source, Tools: []string{"one"}}
+	other := Source{Source: coreSource.Source, Tools: []string{"other"}}
+	const registered, assembled = `{"rejected":[]}`, `{"tools":[],"etag":"e"}`
+	turn(one)
+	p := <-connected
+	p.answer(p.expect(string(MethodRegistryRegister)), registered)
+	p.answer(p.expect(string(MethodAssemble)), assembled)
+	if err := <-outcome; err != nil {
+		t.Fatal(err)
+	}
+	turn(other)
+	p.expect(string(MethodRegistryRegister))
+	p.conn.Close()
+	if err := <-outcome; !isLost(err) {
+		t.Fatal(err)
+	}
+	turn(one)
+	p = <-connected
+	for _, tools := range []string{`["other"]`, `["one"]`} {
+		asked := p.expect(string(MethodRegistryRegister))
+		if !strings.Contains(string(asked.Params), `"tools":`+tools) {
+			t.Errorf("%s expected, not %s", tools, asked.Params)
+		}
+		p.answer(asked, registered)
+	}
+	p.answer(p.expect(string(MethodAssemble)), assembled)
+	if err := <-outcome; err != nil {
+		t.Error(err)
+	}
+	// A name that cannot be taken back is not tried again in every turn.
+	for _, unregisters := range []bool{true, false} {
+		go func() {
+			_, err := a.ToolsFor(within(t))
+			outcome <- err
+		}()
+		if unregisters {
+			asked := p.expect(string(MethodRegistryUnregister))
+			p.send(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"error":{"code":-32602,"message":"no"}}`)
+		}
+		p.answer(p.expect(string(MethodAssemble)), assembled)
+		if err := <-outcome; err != nil {
+			t.Error(err)
 		}
 	}
 	p.conn.Close()

@@ -25,6 +25,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d, %s)", e.Message, e.Code, e.Data)
 }
 
+// isRefusal says whether the sidecar refused what it was asked, and so did nothing.
+func isRefusal(err error) bool {
+	var answered *Error
+	return errors.As(err, &answered) && answered.Code == CodeInvalidParams
+}
+
 // pointsAt says whether err is about the parameter at that JSON pointer.
 func pointsAt(err error, pointer string) bool {
 	var answered *Error

@@ -14,7 +14,8 @@ import (
 // Requests run beside each other. What is told comes one after the other, in order, and may come after an answer that the
 // sidecar sent later. Handlers may use the client.
 type Handlers struct {
-	// Invoke runs a tool of the host. Without it, BridgeCall answers with Dispatch, for the caller to run.
+	// Invoke runs a tool of the host. Its content is any JSON, see Text and MCPResult; none, or no JSON, is answered as an
+	// error. Without it, BridgeCall answers with Dispatch, for the caller to run.
 	Invoke func(context.Context, InvokeParams) (InvokeResult, error)
 	// Approve asks a person.
 	Approve func(context.Context, ApproveParams) (ApproveResult, error)
@@ -100,6 +101,22 @@ func told[P any](handler func(P), params json.RawMessage) (err error) {
 	}
 	handler(p)
 	return nil
+}
+
+// checked is an Invoke that gives nothing but results: all tools of the host are run through it.
+func checked(invoke func(context.Context, InvokeParams) (InvokeResult, error), log func(string)) func(context.Context, InvokeParams) (InvokeResult, error) {
+	return func(ctx context.Context, params InvokeParams) (InvokeResult, error) {
+		result, err := invoke(ctx, params)
+		if err != nil {
+			return result, err
+		}
+		if len(result.Content) == 0 || !json.Valid(result.Content) {
+			log(fmt.Sprintf("tool %s: its content is no JSON, which Text makes of a text: %.*q", params.Name, maxShown, result.Content))
+			return result, errors.New("the host's answer is not `{content, isError?}`")
+		}
+		result.Content, err = encode(result.Content) // On one line, as it is sent.
+		return result, err
+	}
 }
 
 func notFound(method string) *Error {

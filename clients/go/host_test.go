@@ -16,8 +16,12 @@ import (
 const asHost = "TOOLSCOUT_TEST_HOST"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asHost) != "" {
+	switch {
+	case os.Getenv(asHost) != "":
 		runHost()
+		return
+	case os.Getenv(asServer) != "":
+		runServer()
 		return
 	}
 	os.Exit(m.Run())

@@ -4,8 +4,12 @@ package toolscout
 
 import (
 	"bytes"
+	"fmt"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -53,14 +57,32 @@ func (t *lineTail) flush() {
 }
 
 func (t *lineTail) line(text []byte) {
-	line := strings.ToValidUTF8(strings.TrimSuffix(string(text), "\r"), "�")
+	text = bytes.TrimSuffix(text, []byte{'\r'})
 	if len(t.lines) == tailLines {
 		t.lines = t.lines[1:]
 	}
-	t.lines = append(t.lines, line)
+	t.lines = append(t.lines, printable(text))
 	if t.each != nil {
-		t.each(line)
+		t.each(strings.ToValidUTF8(string(text), "\uFFFD"))
 	}
+}
+
+// printable is what a program wrote, with what no terminal should be given escaped.
+func printable(text []byte) string {
+	var out strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&out, `\x%02x`, text[0])
+		case r == '\t' || unicode.IsPrint(r):
+			out.WriteRune(r)
+		default:
+			out.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+		text = text[size:]
+	}
+	return out.String()
 }
 
 func (t *lineTail) last() []string {

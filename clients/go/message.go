@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // message is a request, a notification or an answer. Ids are compared by their text.
@@ -32,7 +33,8 @@ func parseMessage(line []byte) (*message, error) {
 	return m, nil
 }
 
-// encode gives the JSON of a value on one line, with < > & as they are.
+// encode gives the JSON of a value on one line, with < > & as they are, and in UTF-8 whatever raw JSON in it holds: a
+// message that cannot be read would never be answered.
 func encode(value any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -40,7 +42,11 @@ func encode(value any) (json.RawMessage, error) {
 	if err := encoder.Encode(value); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), nil
+	text := bytes.TrimSuffix(out.Bytes(), []byte{'\n'})
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	return text, nil
 }
 
 // maxLine bounds what a program may write that never ends a line; a sidecar's answers are far below.

@@ -19,7 +19,8 @@ type Options struct {
 	Shared bool
 	// Workspace is the folder whose .toolscout is read; empty is the working directory.
 	Workspace string
-	// Trust lets what the workspace's own settings say of core tools, servers and gateway take effect.
+	// Trust lets what the workspace's own settings say of core tools, servers and gateway take effect, for this client alone
+	// where a sidecar is shared.
 	Trust bool
 	// Config is a configuration file over those of user and workspace.
 	Config string
@@ -72,7 +73,23 @@ func (o *Options) log(line string) {
 	}
 }
 
-// arguments of the program.
+// starts says whether a process is started; otherwise a sidecar that runs already is dialled.
+func (o *Options) starts() bool { return o.Dial == nil && o.Socket == "" }
+
+// advice says what to do where something else than a sidecar was reached.
+func (o *Options) advice() string {
+	switch {
+	case o.starts():
+		return "; Options.Binary or TOOLSCOUT_BIN must name the toolscout program"
+	case o.Dial != nil:
+		return "; Options.Dial must open a connection to a toolscout"
+	default:
+		return "; Options.Socket must be that of a `toolscout serve --listen`"
+	}
+}
+
+// arguments of the program. Trust is not among them but in initialize alone: sidecars are shared by those who give the same
+// arguments, and each connection is trusted for itself.
 func (o *Options) arguments() []string {
 	args := []string{"serve"}
 	if o.Shared {
@@ -80,9 +97,6 @@ func (o *Options) arguments() []string {
 	}
 	if o.Workspace != "" {
 		args = append(args, "--workspace", absolute(o.Workspace))
-	}
-	if o.Trust {
-		args = append(args, "--trust-workspace")
 	}
 	if o.Config != "" {
 		args = append(args, "--config", o.Config)

@@ -17,8 +17,8 @@ import (
 // two seconds. The sidecar itself gives open requests one.
 const endGrace = 1500 * time.Millisecond
 
-// drainGrace is how long what a child left in its pipes is waited for; a grandchild may hold them open.
-const drainGrace = time.Second
+// drainGrace is how long what a child left in its pipes is waited for once it ended; a grandchild may hold them open.
+const drainGrace = 500 * time.Millisecond
 
 // process is a running child; it reads as its standard output and writes to its standard input.
 type process struct {
@@ -46,33 +46,53 @@ func startProcess(o *Options) (*process, error) {
 
 // spawn starts a command and follows it to its end.
 func spawn(command *exec.Cmd, stderr func(line string)) (*process, error) {
-	stdout, writer, err := os.Pipe()
+	p := &process{stderr: &lineTail{each: stderr}, command: command, exited: make(chan struct{})}
+	ownGroup(command)
+	stdout, childsOut, err := os.Pipe()
 	if err != nil {
-		return nil, &StartError{Reason: fmt.Sprintf("no pipe for %s: %v", command.Path, err), Err: err}
+		return nil, noPipe(command, err)
 	}
-	defer writer.Close() // The child has its own.
-	p := &process{stdout: stdout, stderr: &lineTail{each: stderr}, command: command, exited: make(chan struct{})}
-	p.command.Stdout, p.command.Stderr = writer, p.stderr
-	p.command.WaitDelay = drainGrace
-	ownGroup(p.command)
-	if p.stdin, err = p.command.StdinPipe(); err != nil {
+	defer childsOut.Close() // The child has its own.
+	stderrPipe, childsErr, err := os.Pipe()
+	if err != nil {
 		stdout.Close()
-		return nil, &StartError{Reason: fmt.Sprintf("no pipe for %s: %v", command.Path, err), Err: err}
+		return nil, noPipe(command, err)
 	}
-	if err := p.command.Start(); err != nil {
-		stdout.Close()
-		return nil, &StartError{
+	defer childsErr.Close()
+	p.stdout, command.Stdout, command.Stderr = stdout, childsOut, childsErr
+	if p.stdin, err = command.StdinPipe(); err != nil {
+		err = noPipe(command, err)
+	} else if err = command.Start(); err != nil {
+		err = &StartError{
 			Reason: fmt.Sprintf("%s cannot be started: %v; Options.Binary or TOOLSCOUT_BIN must name the toolscout program", command.Path, err),
 			Err:    err,
 		}
 	}
+	if err != nil {
+		stdout.Close()
+		stderrPipe.Close()
+		return nil, err
+	}
+	told := make(chan struct{})
 	go func() {
-		_ = p.command.Wait() // How it ended is in ProcessState.
+		defer close(told)
+		_, _ = io.Copy(p.stderr, stderrPipe) // It ends with the pipe.
 		p.stderr.flush()
+	}()
+	go func() {
+		_ = command.Wait() // How it ended is in ProcessState.
+		time.AfterFunc(drainGrace, func() {
+			stdout.Close()
+			stderrPipe.Close()
+		})
+		<-told
 		close(p.exited)
-		time.AfterFunc(drainGrace, func() { stdout.Close() })
 	}()
 	return p, nil
+}
+
+func noPipe(command *exec.Cmd, err error) error {
+	return &StartError{Reason: fmt.Sprintf("no pipe for %s: %v", command.Path, err), Err: err}
 }
 
 // findBinary looks where the options say, then in TOOLSCOUT_BIN, then on PATH.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -30,18 +31,8 @@ type session struct {
 // maxShown bounds how much of a line that is no message is shown, in bytes.
 const maxShown = 200
 
-// startSession opens a connection and initializes it. Of a session that fails nothing is left.
-func startSession(ctx context.Context, o *Options, told *mailbox) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.startTimeout())
-	defer cancel()
-	params, err := o.initialize()
-	if err != nil {
-		return nil, err
-	}
-	stream, err := open(ctx, o)
-	if err != nil {
-		return nil, err
-	}
+// startSession initializes a connection. Of a session that fails nothing is left.
+func startSession(ctx context.Context, stream transport, params InitializeParams, o *Options, told *mailbox) (*session, error) {
 	s := &session{conn: newConn(stream), options: o, told: told, done: make(chan struct{})}
 	s.conn.handle = o.Handlers.handle
 	s.conn.notified = s.notified
@@ -54,7 +45,7 @@ func startSession(ctx context.Context, o *Options, told *mailbox) (*session, err
 	raw, err := s.call(context.Background(), string(MethodInitialize), params)
 	var result InitializeResult
 	if err == nil {
-		err = json.Unmarshal(raw, &result)
+		result, err = s.initialized(raw)
 	}
 	if late := !inTime(); late || err != nil {
 		err = s.explain(err, late)
@@ -70,6 +61,24 @@ func startSession(ctx context.Context, o *Options, told *mailbox) (*session, err
 		})
 	}
 	return s, s.notify(ctx, string(NotifyInitialized), None{})
+}
+
+// initialized reads the answer to initialize.
+func (s *session) initialized(raw json.RawMessage) (InitializeResult, error) {
+	var result InitializeResult
+	if err := json.Unmarshal(raw, &result); err != nil || result.ProtocolVersion == "" {
+		return result, &StartError{Reason: fmt.Sprintf("what was reached does not speak the protocol: it answered initialize with %.*s%s",
+			maxShown, raw, s.options.advice()), Err: err}
+	}
+	if major(result.ProtocolVersion) != major(ProtocolVersion) {
+		return result, &VersionError{Supported: []string{result.ProtocolVersion}}
+	}
+	return result, nil
+}
+
+func major(version string) string {
+	number, _, _ := strings.Cut(version, ".")
+	return number
 }
 
 // run serves the connection, then ends what is behind it and fails what is open.
@@ -92,7 +101,7 @@ func (s *session) notified(method string, params json.RawMessage) {
 }
 
 func (s *session) stray(why string, line []byte) {
-	shown := string(line[:min(len(line), maxShown)])
+	shown := printable(line[:min(len(line), maxShown)])
 	s.mu.Lock()
 	if s.firstLine == "" {
 		s.firstLine = shown
@@ -101,31 +110,41 @@ func (s *session) stray(why string, line []byte) {
 	s.options.log(fmt.Sprintf("the sidecar wrote %s: %s", why, shown))
 }
 
-// explain says what a failed initialize means, and what to do.
+// explain says what a failed initialize means, and what to do. How the connection ended is said, and not wrapped: starting
+// again does not mend it, and who does so after a ConnectionError would.
 func (s *session) explain(err error, late bool) error {
 	var answered *Error
 	var lost *ConnectionError
-	const advice = "; Options.Binary or TOOLSCOUT_BIN must name the toolscout program"
+	advice := s.options.advice()
+	ended := errors.As(err, &lost)
 	switch {
-	case errors.As(err, &answered) && answered.Code == CodeInvalidParams:
-		var data struct{ Supported []string }
-		if json.Unmarshal(answered.Data, &data) == nil && len(data.Supported) > 0 {
-			return &VersionError{Supported: data.Supported}
-		}
-		return err
-	case errors.As(err, &answered) && answered.Code == CodeMethodNotFound:
-		return &StartError{Reason: "what was started does not speak the protocol: it knows no initialize" + s.said() + advice, Err: err}
-	case late:
+	case late && (ended || err == nil):
 		reason := fmt.Sprintf("no answer to initialize within %v%s%s, or Options.StartTimeout allow more", s.options.startTimeout(), s.said(), advice)
-		if errors.As(err, &lost) {
+		if ended {
 			reason += "\n" + lost.Reason
 		}
-		return &StartError{Reason: reason, Err: err}
-	case errors.As(err, &lost):
-		return &StartError{Reason: "nothing answered initialize" + s.said() + advice + "\n" + lost.Reason, Err: err}
-	default:
+		return &StartError{Reason: reason}
+	case ended && s.refusedArguments():
+		return &StartError{Reason: fmt.Sprintf("the program refused its arguments, %q: see Options.Args; or it is another program%s%s\n%s",
+			s.options.arguments(), s.said(), advice, lost.Reason)}
+	case ended:
+		return &StartError{Reason: "nothing answered initialize" + s.said() + advice + "\n" + lost.Reason}
+	case !errors.As(err, &answered):
 		return err
+	case answered.Code == CodeMethodNotFound:
+		return &StartError{Reason: "what was reached does not speak the protocol: it knows no initialize" + s.said() + advice, Err: err}
 	}
+	var data struct{ Supported []string }
+	if answered.Code == CodeInvalidParams && json.Unmarshal(answered.Data, &data) == nil && len(data.Supported) > 0 {
+		return &VersionError{Supported: data.Supported}
+	}
+	return &StartError{Reason: fmt.Sprintf("initialize was refused: %v; mend the option that it names%s", answered, advice), Err: err}
+}
+
+// refusedArguments says whether the program ended with the code that programs have for arguments they do not take.
+func (s *session) refusedArguments() bool {
+	p, ok := s.stream.(*process)
+	return ok && p.command.ProcessState.ExitCode() == 2
 }
 
 // isEnd tells the plain end of a stream from one that something broke.
@@ -140,7 +159,7 @@ func (s *session) said() string {
 	if s.firstLine == "" {
 		return ""
 	}
-	return fmt.Sprintf("; it does not speak the protocol, its first line is %q", s.firstLine)
+	return fmt.Sprintf("; it does not speak the protocol, its first line is \"%s\"", s.firstLine)
 }
 
 // shutdownGrace is how long the answer to shutdown may take. Asking is a courtesy: what does not listen is ended all the

@@ -3,9 +3,11 @@
 package toolscout
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Source is a source and its tools.
@@ -30,6 +32,14 @@ func (s Source) params() (RegisterParams, [sha256.Size]byte, error) {
 	}
 	if err != nil {
 		err = fmt.Errorf("toolscout: the tools of source %q are no array of definitions: %w", s.Source.Name, err)
+	} else if at := slices.IndexFunc(params.Tools, isSource); at >= 0 {
+		err = fmt.Errorf("toolscout: item %d of the tools of source %q is a source itself; give it to ToolsFor beside this one", at, s.Source.Name)
 	}
 	return params, sha256.Sum256(text), err
+}
+
+// isSource says whether what should be a tool is a source, which begins with that member however it is written.
+func isSource(tool json.RawMessage) bool {
+	var members struct{ Source, Tools json.RawMessage }
+	return bytes.HasPrefix(tool, []byte(`{"source":`)) && json.Unmarshal(tool, &members) == nil && members.Tools != nil
 }

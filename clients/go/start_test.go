@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,15 +89,52 @@ func TestWhereTheProgramIsLookedFor(t *testing.T) {
 	}
 }
 
+// answers is a program that answers initialize so.
+func answers(t *testing.T, answer string) Options {
+	t.Helper()
+	return Options{Binary: script(t, fmt.Sprintf(`read -r line; echo '{"jsonrpc":"2.0","id":1,%s}'; cat >/dev/null`, answer))}
+}
+
 func TestAnotherVersionOfTheProtocol(t *testing.T) {
-	const refusal = `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"pointer":"/protocolVersion","supported":["7.0"]}}}`
-	o := Options{Binary: script(t, fmt.Sprintf("read -r line; echo '%s'; cat >/dev/null", refusal))}
-	_, err := client(t, o).Status(within(t))
-	var version *VersionError
-	if !errors.As(err, &version) || len(version.Supported) != 1 || version.Supported[0] != "7.0" {
-		t.Fatalf("a VersionError expected, not %v", err)
+	for _, answer := range []string{
+		`"error":{"code":-32602,"message":"no","data":{"pointer":"/protocolVersion","supported":["7.0"]}}`,
+		`"result":{"protocolVersion":"7.0","serverInfo":{"name":"x","version":"9"},"capabilities":{}}`,
+	} {
+		_, err := client(t, answers(t, answer)).Status(within(t))
+		var version *VersionError
+		if !errors.As(err, &version) || len(version.Supported) != 1 || version.Supported[0] != "7.0" {
+			t.Fatalf("a VersionError expected, not %v", err)
+		}
+		if !strings.Contains(err.Error(), "7.0") || !strings.Contains(err.Error(), "install") {
+			t.Error(err)
+		}
 	}
-	if !strings.Contains(err.Error(), "7.0") || !strings.Contains(err.Error(), "install") {
+}
+
+func TestAnswersToInitializeThatAreNone(t *testing.T) {
+	for answer, says := range map[string]string{
+		`"result":{}`:    "does not speak the protocol",
+		`"result":[1]`:   "does not speak the protocol",
+		`"result":"yes"`: "does not speak the protocol",
+		`"error":{"code":-32601,"message":"what?"}`:                                          "does not speak the protocol",
+		`"error":{"code":-32600,"message":"not ready"}`:                                      "not ready",
+		`"error":{"code":-32602,"message":"not like this","data":{"pointer":"/settings/a"}}`: "/settings/a",
+	} {
+		_, err := client(t, answers(t, answer)).Status(within(t))
+		var failed *StartError
+		if !errors.As(err, &failed) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "Options.Binary") {
+			t.Errorf("%s: %v", answer, err)
+		}
+	}
+}
+
+func TestArgumentsThatAreRefused(t *testing.T) {
+	o := options(t)
+	o.Args = []string{"--bogus"}
+	_, err := client(t, o).Status(within(t))
+	var failed *StartError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "refused its arguments") || !strings.Contains(err.Error(), "unexpected argument '--bogus'") ||
+		!strings.Contains(err.Error(), "Options.Args") {
 		t.Error(err)
 	}
 }
@@ -143,18 +182,69 @@ func TestStartsOfMoreThanAMinuteAgoDoNotCount(t *testing.T) {
 	var s starts
 	now := time.Now()
 	for second := range maxStarts {
-		if err := s.begin(now.Add(time.Duration(second) * time.Second)); err != nil {
+		at := now.Add(time.Duration(second) * time.Second)
+		if err := s.refuse(at); err != nil {
 			t.Fatal(err)
 		}
+		s.note(at)
 	}
-	if s.begin(now.Add(startWindow-time.Second)) == nil {
+	if s.refuse(now.Add(startWindow-time.Second)) == nil {
 		t.Error("a fourth within a minute of the first")
 	}
-	if err := s.begin(now.Add(startWindow)); err != nil {
+	if err := s.refuse(now.Add(startWindow)); err != nil {
 		t.Error(err)
 	}
-	if s.begin(now.Add(startWindow)) == nil {
+	s.note(now.Add(startWindow))
+	if s.refuse(now.Add(startWindow)) == nil {
 		t.Error("a fourth within a minute of the second")
+	}
+}
+
+func TestOnlyProcessesCountAsStarts(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no program": {Binary: "/nowhere"},
+		"no socket":  {Socket: filepath.Join(t.TempDir(), "none")},
+		"no connection": {Dial: func(context.Context) (io.ReadWriteCloser, error) {
+			return nil, errors.New("no connection")
+		}},
+		"a connection that ends": {Dial: func(context.Context) (io.ReadWriteCloser, error) {
+			host, sidecar := net.Pipe()
+			sidecar.Close()
+			return host, nil
+		}},
+	} {
+		c := client(t, o)
+		for range maxStarts + 1 {
+			if _, err := c.Status(within(t)); err == nil || strings.Contains(err.Error(), "within a minute") {
+				t.Error(name, err)
+			}
+		}
+	}
+}
+
+func TestWhatEndedAStartIsNoLostConnection(t *testing.T) {
+	c := client(t, Options{Binary: script(t, "exit 1")})
+	for range maxStarts + 1 {
+		_, err := c.Status(within(t))
+		var failed *StartError
+		if !errors.As(err, &failed) || isLost(err) {
+			t.Errorf("a StartError alone expected, not %v", err)
+		}
+	}
+}
+
+func TestBinaryOutputIsEscaped(t *testing.T) {
+	o := Options{Binary: script(t, `printf '\033[31m\377\tä\n'; printf '\001b\n' >&2; exit 1`)}
+	var logged []string
+	o.Log = func(line string) { logged = append(logged, line) }
+	_, err := client(t, o).Status(within(t))
+	for _, words := range []string{"\\x1b[31m\\xff\tä", "\\x01b"} {
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q is not in: %v", words, err)
+		}
+	}
+	if len(logged) != 1 || !strings.Contains(logged[0], "\\x1b[31m") {
+		t.Errorf("%q", logged)
 	}
 }
 

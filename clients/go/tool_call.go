@@ -10,29 +10,30 @@ import (
 
 // toolCall is a call without its shape.
 type toolCall struct {
+	// id as the shape has it, for the tool that is run.
 	id   string
 	name string
 	// arguments as the model gave them, be it text.
 	arguments json.RawMessage
 	// wrap puts the answer in the shape of the call.
-	wrap func(text string, isError bool) any
+	wrap func(BridgeResult) (any, error)
 }
 
 // parseToolCall reads a call of any provider.
 func parseToolCall(call any) (toolCall, error) {
-	text, err := encode(call)
+	text, err := rawCall(call)
 	if err != nil {
 		return toolCall{}, fmt.Errorf("toolscout: a tool call that cannot be written as JSON: %w", err)
 	}
 	var given struct {
 		Type      string
-		ID        string
-		CallID    string `json:"call_id"`
-		Name      string
+		ID        json.RawMessage
+		CallID    json.RawMessage `json:"call_id"`
+		Name      *string
 		Input     json.RawMessage
 		Arguments json.RawMessage
 		Function  struct {
-			Name      string
+			Name      *string
 			Arguments json.RawMessage
 		}
 	}
@@ -40,96 +41,134 @@ func parseToolCall(call any) (toolCall, error) {
 		return toolCall{}, unknownShape(text)
 	}
 	var parsed toolCall
+	name := given.Name
 	switch given.Type {
 	case "tool_use":
-		parsed = toolCall{given.ID, given.Name, given.Input, anthropicAnswer(given.ID)}
+		parsed = toolCall{id: idText(given.ID), arguments: given.Input, wrap: anthropicAnswer(given.ID)}
 	case "function":
-		parsed = toolCall{given.ID, given.Function.Name, given.Function.Arguments, chatAnswer(given.ID)}
+		name = given.Function.Name
+		parsed = toolCall{id: idText(given.ID), arguments: given.Function.Arguments, wrap: chatAnswer(given.ID)}
 	case "function_call":
-		parsed = toolCall{given.CallID, given.Name, given.Arguments, responsesAnswer(given.CallID)}
+		parsed = toolCall{id: idText(given.CallID), arguments: given.Arguments, wrap: responsesAnswer(given.CallID)}
 	case "":
-		parsed = toolCall{"", given.Name, given.Arguments, mcpAnswer}
+		parsed = toolCall{arguments: given.Arguments, wrap: mcpAnswer}
 	}
-	if parsed.name == "" {
+	if parsed.wrap == nil || name == nil || parsed.id == "" && given.Type != "" {
 		return toolCall{}, unknownShape(text)
 	}
+	parsed.name = *name
 	return parsed, nil
+}
+
+// rawCall is the JSON of a call. Some SDKs have a struct for all shapes together, which marshals as none of them, and keep
+// what came beside it.
+func rawCall(call any) (json.RawMessage, error) {
+	if kept, ok := call.(interface{ RawJSON() string }); ok && kept.RawJSON() != "" {
+		return json.RawMessage(kept.RawJSON()), nil
+	}
+	return encode(call)
+}
+
+// idText is an id as text. Some providers number their calls.
+func idText(id json.RawMessage) string {
+	var text string
+	if json.Unmarshal(id, &text) != nil {
+		return string(id)
+	}
+	return text
 }
 
 func unknownShape(text []byte) error {
 	return fmt.Errorf("toolscout: a tool call of no known shape (known are tool_use, function and function_call, and {name, arguments} of MCP): %.200s", text)
 }
 
-func anthropicAnswer(id string) func(string, bool) any {
-	return func(text string, isError bool) any {
+func anthropicAnswer(id json.RawMessage) func(BridgeResult) (any, error) {
+	return func(answer BridgeResult) (any, error) {
+		content, err := asAnthropic(answer)
 		return struct {
-			Type      string `json:"type"`
-			ToolUseID string `json:"tool_use_id"`
-			Content   string `json:"content"`
-			IsError   bool   `json:"is_error,omitempty"`
-		}{"tool_result", id, text, isError}
+			Type      string          `json:"type"`
+			ToolUseID json.RawMessage `json:"tool_use_id"`
+			Content   any             `json:"content"`
+			IsError   bool            `json:"is_error,omitempty"`
+		}{"tool_result", id, content, answer.IsError}, err
 	}
 }
 
-func chatAnswer(id string) func(string, bool) any {
-	return func(text string, _ bool) any {
+func chatAnswer(id json.RawMessage) func(BridgeResult) (any, error) {
+	return func(answer BridgeResult) (any, error) {
+		text, err := asText(answer)
 		return struct {
-			Role       string `json:"role"`
-			ToolCallID string `json:"tool_call_id"`
-			Content    string `json:"content"`
-		}{"tool", id, text}
+			Role       string          `json:"role"`
+			ToolCallID json.RawMessage `json:"tool_call_id"`
+			Content    string          `json:"content"`
+		}{"tool", id, text}, err
 	}
 }
 
-func responsesAnswer(id string) func(string, bool) any {
-	return func(text string, _ bool) any {
+func responsesAnswer(id json.RawMessage) func(BridgeResult) (any, error) {
+	return func(answer BridgeResult) (any, error) {
+		text, err := asText(answer)
 		return struct {
-			Type   string `json:"type"`
-			CallID string `json:"call_id"`
-			Output string `json:"output"`
-		}{"function_call_output", id, text}
+			Type   string          `json:"type"`
+			CallID json.RawMessage `json:"call_id"`
+			Output string          `json:"output"`
+		}{"function_call_output", id, text}, err
 	}
 }
 
-func mcpAnswer(text string, isError bool) any {
-	type block struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
+func mcpAnswer(answer BridgeResult) (any, error) {
+	content, err := asMCP(answer)
 	return struct {
-		Content []block `json:"content"`
-		IsError bool    `json:"isError"`
-	}{[]block{{"text", text}}, isError}
+		Content           []json.RawMessage `json:"content"`
+		StructuredContent json.RawMessage   `json:"structuredContent,omitempty"`
+		IsError           bool              `json:"isError"`
+		Meta              json.RawMessage   `json:"_meta,omitempty"`
+	}{content, present(answer.StructuredContent), answer.IsError, present(answer.Meta)}, err
 }
 
-// answer gives the content in the shape of the call. Text is given as text, anything else as its JSON.
-func (c toolCall) answer(content json.RawMessage, isError bool) (json.RawMessage, error) {
-	text := string(content)
-	if len(content) == 0 {
-		text = "null"
-	} else if content[0] == '"' {
-		if err := json.Unmarshal(content, &text); err != nil {
-			return nil, err
-		}
+// answer gives the result in the shape of the call.
+func (c toolCall) answer(result BridgeResult) (json.RawMessage, error) {
+	shaped, err := c.wrap(result)
+	if err != nil {
+		return nil, err
 	}
-	return encode(c.wrap(text, isError))
+	return encode(shaped)
 }
 
-// object gives the arguments as an object, for a tool that is run without the bridge. OpenAI sends them as text.
-func (c toolCall) object() (json.RawMessage, error) {
-	text := bytes.TrimSpace(c.arguments)
-	if len(text) > 0 && text[0] == '"' {
-		var inner string
-		if err := json.Unmarshal(text, &inner); err != nil {
-			return nil, err
-		}
-		text = bytes.TrimSpace([]byte(inner))
+// object gives the arguments as an object, for a tool that is run without the bridge, or what the model is told in place of
+// that, in the sidecar's words. OpenAI sends arguments as text.
+func (c toolCall) object() (arguments json.RawMessage, problem string) {
+	text, of := bytes.TrimSpace(c.arguments), ""
+	var inner string
+	if json.Unmarshal(text, &inner) == nil {
+		text, of = bytes.TrimSpace([]byte(inner)), "JSON text of "
 	}
-	if len(text) == 0 || string(text) == "null" {
-		return json.RawMessage("{}"), nil
+	switch {
+	case len(text) == 0 || string(text) == "null":
+		return json.RawMessage("{}"), ""
+	case !json.Valid(text):
+		return nil, notAnObject("text that is not valid JSON")
+	case text[0] != '{':
+		return nil, notAnObject(of + kindOf(text))
+	default:
+		return text, ""
 	}
-	if text[0] != '{' || !json.Valid(text) {
-		return nil, fmt.Errorf("%s was not run: its arguments are not a JSON object; call it again with one", c.name)
+}
+
+func notAnObject(kind string) string {
+	return "Nothing was invoked: `arguments` must be a JSON object, not " + kind + "."
+}
+
+// kindOf says what a JSON text is that is no object.
+func kindOf(text []byte) string {
+	switch text[0] {
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	default:
+		return "a number"
 	}
-	return text, nil
 }

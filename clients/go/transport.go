@@ -19,13 +19,15 @@ type transport interface {
 // open reaches a sidecar as the options say.
 func open(ctx context.Context, o *Options) (transport, error) {
 	switch {
+	case o.starts():
+		return startProcess(o)
 	case o.Dial != nil:
 		stream, err := o.Dial(ctx)
 		if err != nil {
 			return nil, &StartError{Reason: "Options.Dial: " + err.Error(), Err: err}
 		}
 		return dialled{stream, "the connection that Options.Dial opened"}, nil
-	case o.Socket != "":
+	default:
 		var dialer net.Dialer
 		stream, err := dialer.DialContext(ctx, "unix", o.Socket)
 		if err != nil {
@@ -35,8 +37,6 @@ func open(ctx context.Context, o *Options) (transport, error) {
 			}
 		}
 		return dialled{stream, "the connection to the socket " + o.Socket}, nil
-	default:
-		return startProcess(o)
 	}
 }
 
