@@ -101,6 +101,10 @@ export interface ApproveParams {
   callId?: string | undefined;
   /** Position in the call's batch. */
   index?: number | undefined;
+  /** Whether the tool's server says that it changes nothing. */
+  readOnly?: boolean | undefined;
+  /** Whether the tool's server says that it may destroy something. */
+  destructive?: boolean | undefined;
 }
 
 /** Answer of a host to `host/approve`. */
@@ -232,6 +236,12 @@ export interface Content {
   content: unknown;
   /** Whether it is a mistake of the model's or a failure of what was called. */
   isError: boolean;
+  /** `structuredContent` of a server's result. */
+  structuredContent?: unknown;
+  /** `_meta` of a server's result. */
+  _meta?: unknown;
+  /** File that holds the whole of a result that was too long for the model. */
+  outputFile?: string | undefined;
   /** What was repaired in the arguments. */
   coerced?: string[] | undefined;
 }
@@ -466,8 +476,8 @@ export interface ListedSource {
   toolset: string;
   /** Where it was registered. */
   origin: "file" | "connection" | "server" | "gateway";
-  /** `ready`. */
-  state: string;
+  /** `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`. */
+  state: "ready" | "starting" | "down" | "disabled" | "untrusted";
   /** Tools in scope. */
   toolCount: number;
   /** The tools, if asked for. */
@@ -520,6 +530,8 @@ export interface PlanParams {
 export interface PlanResult {
   /** Ids that may run together, stage after stage. */
   stages: Array<unknown[]>;
+  /** What servers say of the effects of some of the calls. */
+  hints?: PlannedHints[] | undefined;
 }
 
 /** One call of a batch. */
@@ -532,6 +544,16 @@ export interface PlannedCall {
   arguments?: unknown;
 }
 
+/** What a server says of the effects of one call of a batch. */
+export interface PlannedHints {
+  /** Id of the call. */
+  id: unknown;
+  /** Whether it changes nothing. */
+  readOnly?: boolean | undefined;
+  /** Whether it may destroy something. */
+  destructive?: boolean | undefined;
+}
+
 /** A search that was run to see that the index lives. */
 export interface Probe {
   /** Whether it found what it looked for. */
@@ -542,10 +564,14 @@ export interface Probe {
 
 /** Where a request stands. */
 export interface Progress {
-  /** `begin`, then `end`. */
-  kind: "begin" | "end";
+  /** `begin`, then `end`; `report` is what a server says of the call that it works on. */
+  kind: "begin" | "report" | "end";
   /** What is going on. */
   message: string;
+  /** How much is done, in a measure of the server's own. */
+  progress?: number | undefined;
+  /** How much there is to do, in the same. */
+  total?: number | undefined;
 }
 
 /** Parameters of `$/progress`. */
@@ -603,6 +629,10 @@ export interface ResolvedCall {
   runsIn: "host" | "sidecar" | "gateway";
   /** Whether it may run beside others. */
   parallelSafe: boolean;
+  /** Whether it changes nothing. */
+  readOnly?: boolean | undefined;
+  /** Whether it may destroy something. */
+  destructive?: boolean | undefined;
 }
 
 /** What a session was granted. Absent `enabled` or `allow` grants all, an empty one nothing. */
@@ -647,6 +677,8 @@ export interface Scored {
   name: string;
   /** BM25 score. */
   score: number;
+  /** What it is ranked by: the score, and something for what the query says of its name. */
+  rank: number;
   /** Why it is here: `exact`, `match`, `near`, `gate`, `floor` or `rank`. */
   reason: string;
   /** Parts of the score, for the terms it holds. */
@@ -741,12 +773,20 @@ export interface SourceParams {
 export interface SourceStatus {
   /** Name. */
   name: string;
-  /** `ready`. */
-  state: string;
+  /** Where it was registered. */
+  origin: "file" | "connection" | "server" | "gateway";
+  /** `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`. */
+  state: "ready" | "starting" | "down" | "disabled" | "untrusted";
   /** Number of tools. */
   toolCount: number;
   /** What last went wrong. */
   lastError?: string | undefined;
+  /** How long an MCP server took to start, in milliseconds. */
+  startedInMs?: number | undefined;
+  /** Tokens of the definitions of an MCP server's tools. */
+  tokens?: number | undefined;
+  /** The last lines that an MCP server wrote to standard error. */
+  stderr?: string[] | undefined;
 }
 
 /** Result of `status`. */
