@@ -56,7 +56,9 @@ export class Session {
     const ignoring = [closing, late].map((signal) => onAbort(signal, () => connection.fail(signal.reason)));
     try {
       const answer = await connection.request("initialize", { ...params, protocolVersion: PROTOCOL_VERSION });
-      return new Session(channel, connection, understood(answer, channel, connection));
+      const initialized = understood(answer, channel, connection);
+      connection.notify("initialized");
+      return new Session(channel, connection, initialized);
     } catch (error) {
       channel.kill();
       const how = await channel.ended;

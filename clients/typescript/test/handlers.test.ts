@@ -118,6 +118,7 @@ test("each handler is a capability, and none is claimed without one", async (t) 
     const waiting = assert.rejects(made.status());
     await sidecar.next();
     assert.deepEqual(sidecar.initialize?.params?.capabilities, capabilities);
+    assert.ok(sidecar.initialized);
     await made.close();
     await waiting;
   }
