@@ -183,16 +183,14 @@ export class Agent<Shape extends Format = "openai"> implements AsyncDisposable {
   async #unregister(name: string, options: CallOptions): Promise<void> {
     try {
       await this.client.unregister(name, options);
-      this.#sent.delete(name);
     } catch (error) {
       // What cannot even be taken back was never there. Anything else is tried again in the next turn.
-      if (isRefusal(error)) {
-        this.#sent.delete(name);
-      } else {
+      if (!isRefusal(error)) {
         this.#sent.set(name, { hash: undefined, rejected: [], warnings: [] });
+        throw error;
       }
-      throw error;
     }
+    this.#sent.delete(name);
   }
 
   async #find(name: string, options: CallOptions): Promise<OwnTool | undefined> {

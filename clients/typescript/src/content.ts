@@ -101,7 +101,7 @@ function textOf(block: McpBlock): string {
     resource?: { uri?: string; text?: string };
   };
   const where = uri ?? resource?.uri;
-  return (type === "text" ? text : resource?.text) ?? (where ? `[${type} ${where}]` : `[${type}]`);
+  return type === "text" ? (text ?? "") : resource?.text || (where ? `[${type} ${where}]` : `[${type}]`);
 }
 
 function imageOf({ type, mimeType, data }: McpBlock): AnthropicBlock | undefined {

@@ -58,6 +58,9 @@ export interface McpToolCall {
 export interface McpToolResult {
   content: McpBlock[];
   isError: boolean;
+  /** Of a server that the sidecar is attached to, as it is. */
+  structuredContent?: unknown;
+  _meta?: unknown;
   [member: string]: unknown;
 }
 
@@ -120,7 +123,13 @@ export function shaped(call: ModelToolCall): [PlainCall, (result: Content) => An
     case undefined: {
       if (typeof given.name === "string") {
         const plain = { name: given.name, arguments: given.arguments };
-        return [plain, (result) => ({ content: asMcp(result), isError: result.isError })];
+        const answer = ({ structuredContent, _meta, ...result }: Content): McpToolResult => ({
+          content: asMcp({ structuredContent, ...result }),
+          isError: result.isError,
+          ...(structuredContent !== undefined && { structuredContent }),
+          ...(_meta !== undefined && { _meta }),
+        });
+        return [plain, answer];
       }
     }
   }

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import {
   Agent,
   type AgentOptions,
+  ErrorCode,
   type Format,
   type InvokeParams,
   type ModelToolCall,
@@ -12,6 +13,7 @@ import {
   ResponseError,
   type ToolDefinition,
 } from "../src/index.js";
+import { Scripted } from "./scripted.js";
 import { folder, optionsIn, program } from "./sidecar.js";
 import { host, tracker, weather } from "./tools.js";
 
@@ -83,24 +85,44 @@ test("what are no sources and no tools is refused, and the next turn is as if it
   }
 });
 
+test("what cannot be taken back does not stand in the way of the next turn", async (t) => {
+  const sidecar = new Scripted();
+  const made = await agent(t, { open: () => sidecar.stream });
+  for (const [sources, method, code] of [
+    [[weather], "registry/register", ErrorCode.Cancelled],
+    [[], "registry/unregister", ErrorCode.InvalidParams],
+  ] as const) {
+    const turn = made.toolsFor(sources).catch((error) => error.code);
+    const [change, assemble] = [await sidecar.next(), await sidecar.next()];
+    assert.equal(change.method, method);
+    sidecar.send({ id: change.id, error: { code, message: "no" } });
+    sidecar.send({ id: assemble.id, result: { etag: "1", tools: [] } });
+    assert.deepEqual(await turn, method === "registry/register" ? code : []);
+  }
+});
+
 test("a turn that begins while another is cancelled has the tools it was given", async (t) => {
   const made = await agent(t);
-  const array = await made.toolsFor([weather]);
-  for (const { before, after } of [
-    { before: [], after: [weather] },
-    { before: [weather, host], after: [weather] },
-    { before: [{ ...weather, tools: [] }], after: [weather] },
+  const none = { ...weather, tools: [] };
+  for (const [held, given] of [
+    [[], [weather]],
+    [[weather], []],
+    [[none], [weather]],
+    [[host], [weather]],
   ]) {
+    await made.toolsFor(held ?? []);
     const aborting = new AbortController();
-    const cancelled = assert.rejects(made.toolsFor(before, { signal: aborting.signal }), { name: "AbortError" });
-    // Behind the first, so that the requests are on their way.
-    const behind = made.toolsFor(after, { signal: aborting.signal });
+    const cancelled = [1, 2].map(() =>
+      assert.rejects(made.toolsFor(given ?? [], { signal: aborting.signal }), { name: "AbortError" }),
+    );
     aborting.abort();
-    const next = made.toolsFor(after);
-    await assert.rejects(behind, { name: "AbortError" });
-    await cancelled;
-    assert.deepEqual(await next, array);
-    assert.equal((await made.client.list()).sources.length, 1);
+    assert.equal((await made.toolsFor(given ?? [])).length, given?.length === 1 ? 3 : 0);
+    await Promise.all(cancelled);
+    const { sources } = await made.client.list();
+    assert.deepEqual(
+      sources.map(({ name, toolCount }) => [name, toolCount]),
+      given?.map(({ source }) => [source.name, 1]),
+    );
   }
 });
 
@@ -181,6 +203,8 @@ test("a tool of a server's that is shown is the sidecar's to run", { timeout: 60
   assert.ok(names.includes("mcp__echo__say"), names.join());
   const call = { id: "1", function: { name: "mcp__echo__say", arguments: "{}" }, type: "function" } as const;
   assert.deepEqual(await made.answer(call), { role: "tool", tool_call_id: "1", content: "said" });
+  const result = { content: [{ type: "text", text: "said" }], structuredContent: { said: true }, isError: false };
+  assert.deepEqual(await made.answer({ name: "mcp__echo__say" }), result, "MCP is given all that the server gave");
 });
 
 const args = { city: "Oslo" };
