@@ -209,12 +209,12 @@ test("arguments that are refused are shown with what is wrong with them", async 
 
 test("what another program says gives a terminal no orders", async (t) => {
   const other = await shellProgram(t, "printf '\\033[31mWelcome\\n'; exec sleep 1000");
-  await fails(t, "protocol", /the first it said was: \\u001b\[31mWelcome/, { binary: other, startTimeoutMs: 1000 });
+  await fails(t, "protocol", /the first it said was: \\u001b\[31mWelcome/, { binary: other, startTimeoutMs: 2000 });
 });
 
 test("a program that says something without end is another", async (t) => {
   const other = await shellProgram(t, "printf 'Password: '; exec sleep 1000");
-  await fails(t, "protocol", /the first it said was: Password: /, { binary: other, startTimeoutMs: 1000 });
+  await fails(t, "protocol", /the first it said was: Password: /, { binary: other, startTimeoutMs: 2000 });
 });
 
 test("trust is told, and no argument: all trust share one sidecar", async (t) => {
