@@ -46,7 +46,7 @@ try {
       const [news] = await Promise.all([change, agent.client.list()]);
       console.log(`changed: ${shown(news)}`);
     } else {
-      const tools = await agent.toolsFor<{ function: { name: string } }>(scenario.sources);
+      const tools = await agent.toolsFor(scenario.sources);
       const names = tools.map((tool) => tool.function.name).join(", ");
       console.log(`tools: ${tools === held ? "unchanged" : names}`);
       held = tools;

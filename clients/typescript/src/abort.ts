@@ -2,9 +2,13 @@
 
 import { setMaxListeners } from "node:events";
 
-/** Runs `action` when the signal aborts; the function that is given back stops listening. */
+/** Runs `action` when the signal aborts, at once if it has; the function that is given back stops listening. */
 export function onAbort(signal: AbortSignal | undefined, action: () => void): () => void {
   if (signal === undefined) {
+    return () => {};
+  }
+  if (signal.aborted) {
+    action();
     return () => {};
   }
   // Node takes more than ten listeners for a leak; an agent may well have more calls than that under one signal.

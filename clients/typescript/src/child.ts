@@ -4,7 +4,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { type Channel, endedOrForced } from "./channel.js";
-import { SidecarError } from "./errors.js";
+import { printable, SidecarError } from "./errors.js";
 import { LineSplitter } from "./lines.js";
 
 /** What is started. */
@@ -26,6 +26,9 @@ const LAST_LINE_CHARACTERS = 500;
 /** How long the output of a process that is gone may stay open, in milliseconds: another may have inherited it. */
 const DRAIN_MS = 500;
 
+/** Whether a signal can go to a process and all that it started. */
+const HAS_GROUPS = process.platform !== "win32";
+
 /** Starts the program. @throws SidecarError `missing` if that cannot be done. */
 export async function start(program: Program): Promise<Channel> {
   const [binary, origin] = located(program.binary);
@@ -33,6 +36,8 @@ export async function start(program: Program): Promise<Channel> {
     stdio: ["pipe", "pipe", "pipe"],
     env: program.env ?? process.env,
     windowsHide: true,
+    // A group of its own: what it started ends with it, and a Ctrl-C in the terminal is the host's alone.
+    detached: HAS_GROUPS,
   });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
@@ -72,6 +77,7 @@ class Child implements Channel {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #lastLines: string[] = [];
   #unreadable = "";
+  #held = true;
 
   constructor(
     child: ChildProcessByStdio<Writable, Readable, Readable>,
@@ -100,6 +106,7 @@ class Child implements Channel {
     child.stderr.on("end", () => lines.end());
     this.ended = new Promise((resolve) => {
       child.once("exit", () => {
+        this.#endGroup();
         const timer = setTimeout(() => {
           child.stdout.destroy();
           child.stderr.destroy();
@@ -116,8 +123,14 @@ class Child implements Channel {
   }
 
   hold(held: boolean): void {
+    if (held === this.#held) {
+      return;
+    }
+    this.#held = held;
     const { stdin, stdout, stderr } = this.#child;
-    for (const handle of [this.#child, stdin as Socket, stdout as Socket, stderr as Socket]) {
+    // A stream that is destroyed holds nothing, and would wait for a connection that never comes.
+    const streams = [stdin as Socket, stdout as Socket, stderr as Socket].filter((stream) => !stream.destroyed);
+    for (const handle of [this.#child, ...streams]) {
       if (held) {
         handle.ref();
       } else {
@@ -135,14 +148,31 @@ class Child implements Channel {
 
   kill(): void {
     this.hold(true);
-    this.#child.kill("SIGKILL");
+    // The number of a process that has ended may be another's.
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      this.#endGroup();
+    }
+  }
+
+  /** Ends the process, and what it started and left. */
+  #endGroup(): void {
+    const { pid } = this.#child;
+    if (!HAS_GROUPS || pid === undefined) {
+      this.#child.kill("SIGKILL");
+      return;
+    }
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // There is nothing left.
+    }
   }
 
   #howItEnded(): string {
     const { exitCode, signalCode } = this.#child;
     const end = signalCode === null ? `ended with code ${exitCode}` : `was ended by ${signalCode}`;
     const how = end + this.#unreadable;
-    const said = this.#lastLines.map((line) => `\n  ${line}`).join("");
+    const said = this.#lastLines.map((line) => `\n  ${printable(line)}`).join("");
     return said === "" ? how : `${how}; the last it said on standard error:${said}`;
   }
 }

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { onAbort } from "./abort.js";
 import type { Channel } from "./channel.js";
 import { start } from "./child.js";
-import { CancelledError, messageOf, ResponseError, SidecarError } from "./errors.js";
+import { CancelledError, messageOf, printable, ResponseError, SidecarError } from "./errors.js";
 import type { CallOptions, Handler, HandlerContext, ToolscoutOptions } from "./options.js";
 import {
   type AssembleParams,
@@ -37,6 +37,9 @@ import { adopt, dial } from "./stream.js";
 
 /** How long a sidecar may take to answer `initialize` unless the host says otherwise. */
 const START_TIMEOUT_MS = 10_000;
+
+/** The `token` of the progress of a start, which `onProgress` is told. */
+export const START_TOKEN = "initialize";
 
 /** Names of the tools that stand in for the deferred ones. */
 export const BridgeTool = { Search: "tool_search", Describe: "tool_describe", Call: "tool_call" } as const;
@@ -199,7 +202,7 @@ export class Toolscout implements AsyncDisposable {
     if (this.#session !== undefined) {
       return this.#session;
     }
-    if (!this.#restarts.allow(performance.now())) {
+    if (!this.#restarts.allows(performance.now())) {
       const text = `the sidecar was started ${MAX_STARTS} times within a minute, and did not last; the last time: ${this.#lastEnd}`;
       return Promise.reject(new SidecarError("restarts", `${text}\nMend that, then try again in a minute.`));
     }
@@ -213,17 +216,22 @@ export class Toolscout implements AsyncDisposable {
   }
 
   async #start(forget: () => void): Promise<Session> {
+    const { startTimeoutMs: timeoutMs = START_TIMEOUT_MS, onDiagnostics } = this.#options;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(tooLate(this.#options, timeoutMs)), timeoutMs);
     try {
-      const channel = await this.#reach();
+      const channel = await this.#reach(AbortSignal.any([this.#closing.signal, late.signal]));
       const session = await Session.open({
         channel,
         receiver: {
           request: (method, params, signal) => this.#answer(method, params, { signal }),
           notification: (method, params) => this.#tell(this.#listeners.get(method), params as never),
-          stray: (line) => this.#log(`${channel.peer} said what is no message: ${line.slice(0, 200)}`),
+          stray: (line) =>
+            this.#log(`${channel.peer} said what is no message, or answers nothing: ${printable(line.slice(0, 200))}`),
         },
         params: this.#initialize(channel),
-        timeoutMs: this.#options.startTimeoutMs ?? START_TIMEOUT_MS,
+        timeoutMs,
+        late: late.signal,
         closing: this.#closing.signal,
         ended: (how) => {
           this.#lastEnd = how;
@@ -231,7 +239,7 @@ export class Toolscout implements AsyncDisposable {
         },
       });
       for (const found of session.initialized.diagnostics ?? []) {
-        this.#tell(this.#options.onDiagnostics, found);
+        this.#tell(onDiagnostics, found);
       }
       for (const source of this.#registered.all()) {
         session
@@ -243,16 +251,18 @@ export class Toolscout implements AsyncDisposable {
       this.#lastEnd = messageOf(error);
       forget();
       throw error;
+    } finally {
+      clearTimeout(timer);
     }
   }
 
-  #reach(): Promise<Channel> {
+  async #reach(stop: AbortSignal): Promise<Channel> {
     const { socket, open, binary, env, shared, config, registry = [], extraArgs = [] } = this.#options;
     if (socket !== undefined) {
-      return dial(socket);
+      return dial(socket, stop);
     }
     if (open !== undefined) {
-      return adopt(open, this.#closing.signal);
+      return adopt(open, stop);
     }
     const args = [
       "serve",
@@ -261,7 +271,10 @@ export class Toolscout implements AsyncDisposable {
       ...registry.flatMap((path) => ["--registry", path]),
       ...extraArgs,
     ];
-    return start({ binary, args, env, stderr: (line) => this.#tell(this.#options.onStderr, line) });
+    const channel = await start({ binary, args, env, stderr: (line) => this.#tell(this.#options.onStderr, line) });
+    // What is not there costs nothing to look for again, so processes alone count.
+    this.#restarts.add(performance.now());
+    return channel;
   }
 
   #initialize(channel: Channel): InitializeParams {
@@ -273,6 +286,7 @@ export class Toolscout implements AsyncDisposable {
       workspace: workspace === undefined ? undefined : resolve(workspace),
       trusted: trust,
       cwd: process.cwd(),
+      progressToken: on.onProgress === undefined ? undefined : START_TOKEN,
       environment,
       settings,
       core,
@@ -309,4 +323,11 @@ export class Toolscout implements AsyncDisposable {
       // There is nobody left to tell.
     }
   }
+}
+
+/** Why a start is given up. */
+function tooLate({ socket, open }: ToolscoutOptions, timeoutMs: number): SidecarError {
+  const what = socket ?? (open === undefined ? "the sidecar" : "the function `open`");
+  const help = "Is it there and not stopped? If it only needs longer, raise `startTimeoutMs`.";
+  return new SidecarError("start", `${what} did not answer within ${timeoutMs} ms. ${help}`);
 }

@@ -2,9 +2,16 @@
 
 import type { Readable, Writable } from "node:stream";
 import { onAbort } from "./abort.js";
-import { CancelledError, messageOf, ResponseError } from "./errors.js";
+import { CancelledError, messageOf, printable, ResponseError } from "./errors.js";
+import { json } from "./json.js";
 import { LineSplitter } from "./lines.js";
 import { ErrorCode } from "./protocol.js";
+
+/** How long a cancelled request waits for what the other side answers to that, in milliseconds; it does so at once if it lives. */
+export const CANCEL_GRACE_MS = 2000;
+
+/** So much of the first line is kept. */
+const FIRST_LINE_CHARACTERS = 200;
 
 /** What the other side's messages go to. */
 export interface Receiver {
@@ -36,34 +43,38 @@ interface Pending {
 
 /** One connection; of no more use once it has failed. */
 export class Connection {
-  /** The first line that came, whatever it was, cut to 200 characters: what tells of a program that is no sidecar. */
-  firstLine: string | undefined;
-
   readonly #output: Writable;
   readonly #receiver: Receiver;
   readonly #pending = new Map<Id, Pending>();
   readonly #running = new Map<Id, AbortController>();
+  readonly #lines = new LineSplitter((line) => this.#line(line));
+  #firstLine: string | undefined;
   #lastId = 0;
   #failure: Error | undefined;
 
   constructor(input: Readable, output: Writable, receiver: Receiver) {
     this.#output = output;
     this.#receiver = receiver;
-    const lines = new LineSplitter((line) => this.#line(line));
     input.on("data", (chunk: Buffer) => {
       try {
-        lines.push(chunk);
+        this.#lines.push(chunk);
       } catch (error) {
         // Whoever owns the stream hears of it, ends the sidecar, and fails this connection with the reason.
         input.destroy(error as Error);
       }
     });
-    input.on("end", () => lines.end());
+    input.on("end", () => this.#lines.end());
+  }
+
+  /** The first line that came, whatever it was, be it unfinished, for messages: it tells of a program that is no sidecar. */
+  get firstLine(): string | undefined {
+    const line = this.#firstLine ?? this.#lines.begun;
+    return line.trim() === "" ? undefined : printable(line.slice(0, FIRST_LINE_CHARACTERS));
   }
 
   /**
    * Sends a request. An abort asks the other side to cancel it; what that answers is still waited for, since it says
-   * whether something was done.
+   * whether something was done, but for no longer than `CANCEL_GRACE_MS`.
    */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     return new Promise((resolve, reject) => {
@@ -79,9 +90,17 @@ export class Connection {
       const id = this.#lastId;
       // What cannot be written as JSON throws here, and nothing waits for it yet.
       const text = encoded({ id, method, params });
-      const ignoreAbort = onAbort(signal, () => this.notify("$/cancelRequest", { id }));
+      let grace: NodeJS.Timeout | undefined;
+      const ignoreAbort = onAbort(signal, () => {
+        this.notify("$/cancelRequest", { id });
+        grace = setTimeout(() => {
+          const text = `${method} was cancelled, which the sidecar did not answer within ${CANCEL_GRACE_MS} ms`;
+          this.#pending.get(id)?.reject(new CancelledError(text, signal?.reason));
+        }, CANCEL_GRACE_MS);
+      });
       const settled = () => {
         ignoreAbort();
+        clearTimeout(grace);
         this.#pending.delete(id);
         this.#tellBusy();
       };
@@ -128,10 +147,13 @@ export class Connection {
   }
 
   #line(line: string): void {
-    if (line.trim() === "" || this.#failure !== undefined) {
+    if (line.trim() === "") {
       return;
     }
-    this.firstLine ??= line.slice(0, 200);
+    this.#firstLine ??= line.slice(0, FIRST_LINE_CHARACTERS);
+    if (this.#failure !== undefined) {
+      return;
+    }
     const message = parsed(line);
     if (message === undefined) {
       this.#receiver.stray(line);
@@ -154,7 +176,8 @@ export class Connection {
       const code = typeof error.code === "number" ? error.code : ErrorCode.InternalError;
       const pointer = (error.data as { pointer?: unknown } | undefined)?.pointer;
       const where = typeof pointer === "string" && pointer !== "" ? ` at ${pointer}` : "";
-      const message = `${pending.method}${where}: ${String(error.message)}`;
+      const text = typeof error.message === "string" ? error.message : JSON.stringify(error);
+      const message = `${pending.method}${where}: ${text}`;
       const cancelled = code === ErrorCode.Cancelled;
       pending.reject(
         cancelled
@@ -199,7 +222,7 @@ export class Connection {
 
 /** A message as it is written. */
 function encoded(message: object): string {
-  return `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
+  return `${json({ jsonrpc: "2.0", ...message })}\n`;
 }
 
 /** The message that a line is, if it is one. */

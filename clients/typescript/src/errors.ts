@@ -63,3 +63,10 @@ export class SidecarError extends Error {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+/** Foreign output as it may stand in a message: without what a terminal would take for orders. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\ufffd]/gu, (character) =>
+    character === "\t" ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

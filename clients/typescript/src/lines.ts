@@ -37,6 +37,11 @@ export class LineSplitter {
     }
   }
 
+  /** The beginning of a line whose end has not come; empty if there is none. */
+  get begun(): string {
+    return this.#pieces[0]?.toString("utf8") ?? "";
+  }
+
   #keep(piece: Buffer): void {
     this.#bytes += piece.length;
     if (this.#bytes > MAX_LINE_BYTES) {

@@ -10,13 +10,14 @@ export const WINDOW_MS = 60_000;
 export class Restarts {
   #starts: number[] = [];
 
-  /** Whether there may be another start now; if so, it is counted. */
-  allow(now: number): boolean {
+  /** Whether there may be another start now. */
+  allows(now: number): boolean {
     this.#starts = this.#starts.filter((start) => now - start < WINDOW_MS);
-    if (this.#starts.length >= MAX_STARTS) {
-      return false;
-    }
+    return this.#starts.length < MAX_STARTS;
+  }
+
+  /** Counts a process that was started. */
+  add(now: number): void {
     this.#starts.push(now);
-    return true;
   }
 }

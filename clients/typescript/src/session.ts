@@ -14,8 +14,10 @@ export interface Opening {
   receiver: Omit<Receiver, "busy">;
   /** Parameters of `initialize`. */
   params: InitializeParams;
-  /** How long `initialize` may take, in milliseconds. */
+  /** How long the start may take, in milliseconds, for messages. */
   timeoutMs: number;
+  /** Aborted once it took so long. */
+  late: AbortSignal;
   /** Aborted if nobody wants the session any more; the reason is thrown. */
   closing: AbortSignal;
   /** Told that the sidecar ended, before anybody's request fails, and how. */
@@ -39,7 +41,7 @@ export class Session {
    * Initializes the sidecar at the other end of the channel, and ends it if that does not come to anything.
    * @throws SidecarError
    */
-  static async open({ channel, receiver, params, timeoutMs, closing, ended }: Opening): Promise<Session> {
+  static async open({ channel, receiver, params, timeoutMs, late, closing, ended }: Opening): Promise<Session> {
     const connection = new Connection(channel.input, channel.output, {
       request: (method, params, signal) => receiver.request(method, params, signal),
       notification: (method, params) => receiver.notification(method, params),
@@ -51,26 +53,22 @@ export class Session {
       const reason = `the sidecar ${channel.peer} ${how}\nThe next call starts another.`;
       connection.fail(closing.aborted ? closing.reason : new SidecarError("ended", reason));
     });
-    let late = false;
-    const timer = setTimeout(() => {
-      late = true;
-      connection.fail(new Error("late"));
-    }, timeoutMs);
-    const close = () => connection.fail(closing.reason);
-    const ignoreAbort = onAbort(closing, close);
-    if (closing.aborted) {
-      close();
-    }
+    const ignoring = [closing, late].map((signal) => onAbort(signal, () => connection.fail(signal.reason)));
     try {
       const answer = await connection.request("initialize", { ...params, protocolVersion: PROTOCOL_VERSION });
-      return new Session(channel, connection, understood(answer, channel, connection));
+      const initialized = understood(answer, channel, connection);
+      connection.notify("initialized");
+      return new Session(channel, connection, initialized);
     } catch (error) {
       channel.kill();
       const how = await channel.ended;
-      throw late ? silent(how, channel, connection, timeoutMs) : problem(error, how, channel, connection);
+      throw error === late.reason
+        ? silent(how, channel, connection, timeoutMs)
+        : problem(error, how, channel, connection);
     } finally {
-      clearTimeout(timer);
-      ignoreAbort();
+      for (const ignoreAbort of ignoring) {
+        ignoreAbort();
+      }
     }
   }
 
@@ -78,7 +76,7 @@ export class Session {
     return this.#connection.request(method, params, signal);
   }
 
-  /** `shutdown`, `exit`, end of input; what is left after two seconds is killed. */
+  /** `shutdown`, `exit`, end of input; what is left after two seconds of all that is killed. */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.#channel.kill(), CLOSE_TIMEOUT_MS);
     try {
@@ -87,8 +85,8 @@ export class Session {
     } catch {
       // It has ended already, or is ended below.
     }
-    clearTimeout(timer);
     await this.#channel.close();
+    clearTimeout(timer);
   }
 }
 
@@ -128,7 +126,7 @@ function problem(error: unknown, how: string, channel: Channel, connection: Conn
   const what = error instanceof SidecarError ? how : messageOf(error);
   const { firstLine } = connection;
   const output = firstLine === undefined ? "" : `\nThe first it said on standard output was: ${firstLine}`;
-  const help = "Run it with `--version` to see whether it is Toolscout.";
+  const help = "Look at its arguments (`extraArgs`), and run it with `--version` to see whether it is Toolscout.";
   return new SidecarError("start", `${channel.peer} ${what}${output}\nIt had not answered \`initialize\`. ${help}`);
 }
 

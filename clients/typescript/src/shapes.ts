@@ -1,5 +1,8 @@
 // A model's tool calls in the shapes of the providers, and what is sent back in the same shape.
 
+import { type AnthropicBlock, asAnthropic, asMcp, asText, type McpBlock } from "./content.js";
+import type { Content } from "./protocol.js";
+
 /** A block of Anthropic Messages. */
 export interface AnthropicToolUse {
   type: "tool_use";
@@ -12,7 +15,7 @@ export interface AnthropicToolUse {
 export interface AnthropicToolResult {
   type: "tool_result";
   tool_use_id: string;
-  content: string;
+  content: string | AnthropicBlock[];
   is_error?: true;
 }
 
@@ -53,8 +56,11 @@ export interface McpToolCall {
 
 /** What answers it. */
 export interface McpToolResult {
-  content: { type: "text"; text: string }[];
+  content: McpBlock[];
   isError: boolean;
+  /** Of a server that the sidecar is attached to, as it is. */
+  structuredContent?: unknown;
+  _meta?: unknown;
   [member: string]: unknown;
 }
 
@@ -79,42 +85,97 @@ export interface PlainCall {
   callId?: string | undefined;
 }
 
-/** The call, and how its answer is put in the call's shape. @throws TypeError for a shape that is none of these. */
-export function shaped(call: ModelToolCall): [PlainCall, (text: string, isError: boolean) => AnswerTo<ModelToolCall>] {
-  switch ("type" in call ? call.type : "mcp") {
+/** Members of the shapes. What a provider sent has been through JSON, whatever its type says. */
+interface Given {
+  type?: string;
+  id?: string;
+  call_id?: string;
+  name?: unknown;
+  input?: unknown;
+  arguments?: unknown;
+  function?: { name?: unknown; arguments?: unknown };
+}
+
+/** The call, and how its answer is put in the call's shape. @throws TypeError for a shape that is none of these */
+export function shaped(call: ModelToolCall): [PlainCall, (result: Content) => AnswerTo<ModelToolCall>] {
+  const given = Object(call) as Given;
+  switch (given.type) {
     case "tool_use": {
-      const { id, name, input } = call as AnthropicToolUse;
-      const answer = (content: string, isError: boolean): AnthropicToolResult => ({
-        type: "tool_result",
-        tool_use_id: id,
-        content,
-        ...(isError ? { is_error: true } : {}),
-      });
-      return [{ name, arguments: input, callId: id }, answer];
+      const [plain, id] = parts(call, given.name, given.input, given.id);
+      return [
+        plain,
+        (result) => ({
+          type: "tool_result",
+          tool_use_id: id,
+          content: asAnthropic(result),
+          ...(result.isError ? { is_error: true } : {}),
+        }),
+      ];
     }
     case "function": {
-      const { id, function: called } = call as ChatToolCall;
-      const answer = (content: string): ChatToolMessage => ({ role: "tool", tool_call_id: id, content });
-      return [{ ...called, callId: id }, answer];
+      const [plain, id] = parts(call, given.function?.name, given.function?.arguments, given.id);
+      return [plain, (result) => ({ role: "tool", tool_call_id: id, content: asText(result) })];
     }
     case "function_call": {
-      const { call_id, name, arguments: given } = call as ResponsesFunctionCall;
-      const answer = (output: string): ResponsesFunctionCallOutput => ({
-        type: "function_call_output",
-        call_id,
-        output,
-      });
-      return [{ name, arguments: given, callId: call_id }, answer];
+      const [plain, id] = parts(call, given.name, given.arguments, given.call_id);
+      return [plain, (result) => ({ type: "function_call_output", call_id: id, output: asText(result) })];
     }
-    case "mcp":
-      if ("name" in call && typeof call.name === "string") {
-        const answer = (text: string, isError: boolean): McpToolResult => ({
-          content: [{ type: "text", text }],
-          isError,
+    case undefined: {
+      if (typeof given.name === "string") {
+        const plain = { name: given.name, arguments: given.arguments };
+        const answer = ({ structuredContent, _meta, ...result }: Content): McpToolResult => ({
+          content: asMcp({ structuredContent, ...result }),
+          isError: result.isError,
+          ...(structuredContent !== undefined && { structuredContent }),
+          ...(_meta !== undefined && { _meta }),
         });
-        return [{ name: call.name, arguments: (call as McpToolCall).arguments ?? {} }, answer];
+        return [plain, answer];
       }
+    }
   }
+  throw unknownShape(call);
+}
+
+/** A call that has an id, and that id. Some providers number their calls: what is sent back has the number. */
+function parts(call: ModelToolCall, name: unknown, given: unknown, id: string | undefined): [PlainCall, string] {
+  if (typeof name !== "string" || id === undefined || id === null) {
+    throw unknownShape(call);
+  }
+  return [{ name, arguments: given, callId: String(id) }, id];
+}
+
+function unknownShape(call: unknown): TypeError {
   const known = "`tool_use`, `function` and `function_call`, and `{name, arguments}` of MCP";
-  throw new TypeError(`a tool call of no known shape (known are ${known}): ${JSON.stringify(call)}`);
+  const shown = String(JSON.stringify(call)).slice(0, 200);
+  return new TypeError(`a tool call of no known shape (known are ${known}): ${shown}`);
+}
+
+/**
+ * Arguments as a tool takes them, or what to tell the model in the sidecar's words. Models give an object, or its JSON
+ * text, which is empty where there are none.
+ */
+export function argumentsOf(
+  given: unknown,
+): [given: Record<string, unknown>, problem?: undefined] | [given: undefined, problem: string] {
+  let value = given;
+  let of = "";
+  if (typeof given === "string") {
+    try {
+      value = JSON.parse(given.trim() || "{}");
+    } catch {
+      return notAnObject("text that is not valid JSON");
+    }
+    of = "JSON text of ";
+  }
+  if (Array.isArray(value)) {
+    return notAnObject(`${of}an array`);
+  }
+  if (typeof value === "object" || value === undefined) {
+    return [(value ?? {}) as Record<string, unknown>];
+  }
+  return notAnObject(`${of}a ${typeof value}`);
+}
+
+function notAnObject(kind: string): [undefined, string] {
+  return [undefined, `Nothing was invoked: \`arguments\` must be a JSON object, not ${kind}.`];
 }

@@ -6,26 +6,38 @@ import { onAbort } from "./abort.js";
 import { type Channel, endedOrForced } from "./channel.js";
 import { messageOf, SidecarError } from "./errors.js";
 
-/** Connects to `toolscout serve --listen unix:PATH`. @throws SidecarError `missing` if nobody listens there. */
-export async function dial(path: string): Promise<Channel> {
+/**
+ * Connects to `toolscout serve --listen unix:PATH`, unless `stop` is aborted; its reason is thrown then.
+ * @throws SidecarError `missing` if nobody listens there
+ */
+export async function dial(path: string, stop: AbortSignal): Promise<Channel> {
   const socket = connect(path);
   await new Promise<void>((resolve, reject) => {
+    const ignoreAbort = onAbort(stop, () => {
+      socket.destroy();
+      reject(stop.reason);
+    });
     socket.once("connect", resolve);
     socket.once("error", (error) => {
       const help = `Start \`toolscout serve --listen unix:${path}\`, or leave the option \`socket\` out to have one started.`;
       reject(new SidecarError("missing", `nobody listens on ${path}: ${error.message}. ${help}`, { cause: error }));
     });
+    socket.once("close", ignoreAbort);
+    socket.once("connect", ignoreAbort);
   });
   return new Stream(socket, path);
 }
 
-/** Takes the host's own stream, unless that is not wanted any more. @throws SidecarError `missing` if there is none. */
-export function adopt(open: () => Duplex | Promise<Duplex>, closing: AbortSignal): Promise<Channel> {
+/**
+ * Takes the host's own stream, unless `stop` is aborted; its reason is thrown then.
+ * @throws SidecarError `missing` if there is none
+ */
+export function adopt(open: () => Duplex | Promise<Duplex>, stop: AbortSignal): Promise<Channel> {
   return new Promise((resolve, reject) => {
-    const ignoreAbort = onAbort(closing, () => reject(closing.reason));
+    const ignoreAbort = onAbort(stop, () => reject(stop.reason));
     const opening = (async () => open())();
     opening.finally(ignoreAbort).then(
-      (stream) => (closing.aborted ? stream.destroy() : resolve(new Stream(stream, "the given stream"))),
+      (stream) => (stop.aborted ? stream.destroy() : resolve(new Stream(stream, "the given stream"))),
       (error) => reject(new SidecarError("missing", `\`open\` gave no stream: ${messageOf(error)}`, { cause: error })),
     );
   });
@@ -54,7 +66,7 @@ class Stream implements Channel {
   }
 
   hold(held: boolean): void {
-    if (this.input instanceof Socket) {
+    if (this.input instanceof Socket && !this.input.destroyed) {
       if (held) {
         this.input.ref();
       } else {

@@ -4,7 +4,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CancelledError, type DidChangeParams, ErrorCode, ResponseError } from "../src/index.js";
+import {
+  CancelledError,
+  type DidChangeParams,
+  ErrorCode,
+  type ProgressParams,
+  ResponseError,
+  START_TOKEN,
+} from "../src/index.js";
 import { Inbox } from "./inbox.js";
 import { Scripted } from "./scripted.js";
 import { client, folder, optionsIn, write } from "./sidecar.js";
@@ -62,6 +69,38 @@ test("progress, where it is asked for", async (t) => {
   assert.deepEqual(kinds, ["begin"]);
 });
 
+test("progress of the start, where somebody listens", async (t) => {
+  const told: ProgressParams[] = [];
+  const made = await client(t, { onProgress: (progress) => told.push(progress) });
+  await made.status();
+  assert.deepEqual(
+    told.map(({ token, value }) => [token, value.kind]),
+    [
+      [START_TOKEN, "begin"],
+      [START_TOKEN, "end"],
+    ],
+  );
+});
+
+test("half a character is no reason to refuse all around it", async (t) => {
+  const given: unknown[] = [];
+  const made = await client(t, {
+    invoke: (params) => {
+      given.push(params.arguments);
+      return { content: `cut \ud83d` };
+    },
+  });
+  await made.register({
+    ...weather,
+    tools: [{ name: "forecast", description: "Cut \udc00, \\ud800 is text, 😀 whole." }],
+  });
+  const result = await made.toolCall("forecast", { "\ud83d": "\ud83d\ud83d" });
+  assert.deepEqual(given, [{ "\ufffd": "\ufffd\ufffd" }]);
+  assert.deepEqual(result, { content: "cut \ufffd", isError: false });
+  const { content } = await made.toolSearch(["text whole"]);
+  assert.match(JSON.stringify(content), /Cut \ufffd, \\\\ud800 is text, 😀 whole/);
+});
+
 test("each handler is a capability, and none is claimed without one", async (t) => {
   for (const [options, capabilities] of [
     [{}, { invoke: false, approve: false, showConnections: false, progress: false }],
@@ -79,6 +118,7 @@ test("each handler is a capability, and none is claimed without one", async (t) 
     const waiting = assert.rejects(made.status());
     await sidecar.next();
     assert.deepEqual(sidecar.initialize?.params?.capabilities, capabilities);
+    assert.ok(sidecar.initialized);
     await made.close();
     await waiting;
   }
@@ -173,6 +213,20 @@ test("an abort asks to cancel, and -32800 is an AbortError with the reason", asy
   const cancel = await sidecar.next();
   assert.deepEqual([cancel.method, cancel.params], ["$/cancelRequest", { id }]);
   sidecar.send({ id, error: { code: ErrorCode.Cancelled, message: "cancelled" } });
+  await waiting;
+});
+
+test("an abort that is not answered ends the call all the same", async (t) => {
+  const sidecar = new Scripted();
+  const made = await client(t, { open: () => sidecar.stream });
+  const aborting = new AbortController();
+  const waiting = assert.rejects(made.status({ signal: aborting.signal }), (error) => {
+    assert.ok(error instanceof CancelledError);
+    assert.equal(error.cause, "changed my mind");
+    return true;
+  });
+  await sidecar.next();
+  aborting.abort("changed my mind");
   await waiting;
 });
 

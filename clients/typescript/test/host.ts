@@ -1,5 +1,5 @@
 // A host as a process of its own, for tests of what becomes of it and of its sidecar. `done` has nothing more to do; `stay`
-// stays; `asked` has a question to answer, and waits meanwhile in a way that keeps no process alive.
+// stays; `interrupted` stays too, and uses its sidecar once more when it is interrupted; `asked` has a question to answer, and waits meanwhile in a way that keeps no process alive.
 
 import { setTimeout } from "node:timers/promises";
 import { Toolscout } from "../src/index.js";
@@ -11,8 +11,15 @@ const client = new Toolscout({
     return { decision: "allow" };
   },
 });
-await client.status();
+const { pid } = await client.status();
 if (process.argv[2] === "stay") {
   setInterval(() => {}, 1000);
+}
+if (process.argv[2] === "interrupted") {
+  const staying = setInterval(() => {}, 1000);
+  process.once("SIGINT", async () => {
+    console.log((await client.status()).pid === pid ? "the same" : "another");
+    clearInterval(staying);
+  });
 }
 console.log("served");

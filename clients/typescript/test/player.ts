@@ -1,4 +1,4 @@
-// Replays one transcript against the real sidecar, as protocol/transcripts/README.md has it. Lines are split by the client.
+// Replays one transcript against the real sidecar, as protocol/transcripts/README.md has it.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -6,11 +6,10 @@ import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import type { TestContext } from "node:test";
-import { LineSplitter } from "../src/lines.js";
-import { HeaderSplitter } from "./headers.js";
 import { Inbox } from "./inbox.js";
 import { type Bindings, misfit } from "./pattern.js";
 import { binary, environmentIn, folder, write } from "./sidecar.js";
+import { bare, throughConnection, type Wire } from "./wire.js";
 
 interface Header {
   transcript: string;
@@ -31,8 +30,11 @@ interface Line {
   remove?: string;
 }
 
+/** How a transcript's messages are said: as they stand, or through the client's own connection. */
+export type Way = "bare" | "connection";
+
 /** Rejects with what does not fit, at which line. */
-export async function replay(t: TestContext, path: string): Promise<void> {
+export async function replay(t: TestContext, path: string, way: Way): Promise<void> {
   const lines = (await readFile(path, "utf8")).split("\n").filter((line) => line.trim() !== "");
   const dir = await folder(t);
   const bindings: Bindings = new Map([["dir", dir]]);
@@ -42,7 +44,7 @@ export async function replay(t: TestContext, path: string): Promise<void> {
   await mkdir(join(dir, "workspace"));
   const player = new Player(dir, bindings, header);
   await player.write(header.files ?? {});
-  player.start(header.args ?? []);
+  player.start(header.args ?? [], way);
   t.after(() => player.child?.kill("SIGKILL"));
   for (const [index, line] of lines.entries()) {
     if (index > 0) {
@@ -61,6 +63,7 @@ class Player {
   readonly #bindings: Bindings;
   readonly #header: Header;
   readonly #inbox = new Inbox();
+  #wire: Wire | undefined;
   #exited: Promise<unknown[]> = Promise.resolve([]);
   /** The current run of `expect` lines that no message has fitted yet. */
   #waiting: string[] = [];
@@ -71,12 +74,11 @@ class Player {
     this.#header = header;
   }
 
-  start(args: string[]): void {
+  start(args: string[], way: Way): void {
     const env = { ...environmentIn(this.#dir), XDG_CONFIG_HOME: join(this.#dir, "config") };
     const child = spawn(binary, args, { cwd: join(this.#dir, "workspace"), env });
-    const Splitter = this.#header.framing === "lines" ? LineSplitter : HeaderSplitter;
-    const frames = new Splitter((text) => this.#inbox.push(JSON.parse(text)));
-    child.stdout.on("data", (chunk: Buffer) => frames.push(chunk));
+    this.#wire =
+      way === "bare" ? bare(child, this.#header.framing, this.#inbox) : throughConnection(child, this.#inbox);
     child.stdout.on("end", () => this.#inbox.end());
     child.stderr.on("data", (chunk: Buffer) => {
       this.errors += chunk;
@@ -96,7 +98,7 @@ class Player {
     const line: Line = JSON.parse(substituted(text, this.#bindings));
     const stdin = this.child?.stdin;
     if (line.send !== undefined) {
-      stdin?.write(this.#framed(JSON.stringify(line.send)));
+      this.#wire?.send(line.send);
     } else if (line.sendRaw !== undefined) {
       stdin?.write(line.sendRaw);
     } else if (line.expectClose) {
@@ -127,10 +129,6 @@ class Player {
     for (const [path, content] of Object.entries(files)) {
       await write(this.#inside(path), content);
     }
-  }
-
-  #framed(text: string): string {
-    return this.#header.framing === "lines" ? `${text}\n` : `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
   }
 
   /** Reads until each waiting pattern has its message. */

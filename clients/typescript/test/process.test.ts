@@ -116,7 +116,7 @@ test("a line on standard output before the protocol harms nothing", async (t) =>
   const logged: string[] = [];
   const made = await client(t, { binary: path, onLog: (text) => logged.push(text) });
   assert.ok((await made.status()).probe.ok);
-  assert.match(logged.join("\n"), /no message: starting the sidecar/);
+  assert.match(logged.join("\n"), /no message.*: starting the sidecar/);
 });
 
 test("another version, refused by the sidecar", async (t) => {
@@ -193,6 +193,44 @@ test("three starts a minute, then a clear error and no start", async (t) => {
   assert.equal(await readFile(starts, "utf8"), "xxx");
 });
 
+test("what was never started is looked for as often as it is asked for", async (t) => {
+  const absent = await client(t, { binary: "/nowhere/toolscout" });
+  const closed = await client(t, { open: () => Promise.reject(new Error("closed")) });
+  for (const made of [absent, closed]) {
+    for (let times = 0; times < 5; times += 1) {
+      await assert.rejects(made.status(), { problem: "missing" });
+    }
+  }
+});
+
+test("arguments that are refused are shown with what is wrong with them", async (t) => {
+  await fails(t, "start", /ended with code 2; .*\n.*'--bogus'.*\n(.*\n)*.*`extraArgs`/, { extraArgs: ["--bogus"] });
+});
+
+test("what another program says gives a terminal no orders", async (t) => {
+  const other = await shellProgram(t, "printf '\\033[31mWelcome\\n'; exec sleep 1000");
+  await fails(t, "protocol", /the first it said was: \\u001b\[31mWelcome/, { binary: other, startTimeoutMs: 2000 });
+});
+
+test("a program that says something without end is another", async (t) => {
+  const other = await shellProgram(t, "printf 'Password: '; exec sleep 1000");
+  await fails(t, "protocol", /the first it said was: Password: /, { binary: other, startTimeoutMs: 2000 });
+});
+
+test("trust is told, and no argument: all trust share one sidecar", async (t) => {
+  const arguments_ = await shellProgram(t, `echo "$@" >&2; exec '${binary}' "$@"`);
+  const said = new Inbox<string>();
+  const options = {
+    binary: arguments_,
+    config: "/nowhere/c",
+    registry: ["/nowhere/r"],
+    extraArgs: ["--mcp-config", "/nowhere/m"],
+  };
+  const made = await client(t, { ...options, trust: true, onStderr: (line) => said.push(line) });
+  await made.status();
+  assert.equal(await said.next(), "serve --config /nowhere/c --registry /nowhere/r --mcp-config /nowhere/m");
+});
+
 test("calls that wait for one start share it", async (t) => {
   const made = await client(t);
   const answers = await Promise.all([made.status(), made.status(), made.status()]);
@@ -235,6 +273,23 @@ test("closed though the sidecar does not care: it is killed", async (t) => {
   assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
 });
 
+test("a sidecar that ends slowly has one time for all of it", async (t) => {
+  const slow = await program(
+    t,
+    `${sidecarLike(`${READY} else if (message.method === "shutdown") {
+      setTimeout(() => send({ id: message.id, result: null }), 1500);
+    } else if (message.id !== undefined) {
+      send({ id: message.id, result: {} });
+    }`)}
+    process.stdin.on("end", () => setTimeout(() => console.error("took its time"), 1500));`,
+  );
+  const said: string[] = [];
+  const made = await client(t, { binary: slow, onStderr: (line) => said.push(line) });
+  await made.status();
+  await made.close();
+  assert.deepEqual(said, []);
+});
+
 test("a program that closes its output and stays is ended", async (t) => {
   const mute = await program(
     t,
@@ -266,10 +321,61 @@ test("a line that never ends ends the sidecar, and the next call starts another"
 test("an output that another process holds open is not waited for", { timeout: 30_000 }, async (t) => {
   const pipe = join(await folder(t), "blocked");
   execFileSync("mkfifo", [pipe]);
-  // The subshell has the output, and stays for as long as somebody could write to the pipe.
+  // In a session of its own it outlives the program, and has its output for as long as somebody could write to the pipe.
   const writer = await open(pipe, "r+");
   t.after(() => writer.close());
-  await fails(t, "start", /ended with code 3/, { binary: await shellProgram(t, `(read line < '${pipe}') & exit 3`) });
+  const holding = await program(
+    t,
+    `require("child_process").spawn("sh", ["-c", "read line < '${pipe}'"], { detached: true, stdio: "inherit" });
+    process.exit(3);`,
+  );
+  await fails(t, "start", /ended with code 3/, { binary: holding });
+});
+
+test("what the sidecar started ends with it", { timeout: 30_000 }, async (t) => {
+  const pipe = join(await folder(t), "alive");
+  execFileSync("mkfifo", [pipe]);
+  const ended = once(createReadStream(pipe).resume(), "end");
+  const wrapper = await shellProgram(
+    t,
+    `(exec 9>'${pipe}'; exec sleep 1000) </dev/null >/dev/null 2>&1 &\nexec '${binary}' "$@"`,
+  );
+  const made = await client(t, { binary: wrapper });
+  process.kill((await made.status()).pid, "SIGKILL");
+  await ended;
+});
+
+test("an interrupt at the terminal is the host's alone", { timeout: 30_000 }, async (t) => {
+  const env = environmentIn(await folder(t));
+  const host = spawn(process.execPath, [HOST, "interrupted"], {
+    env,
+    // The group that a terminal would interrupt.
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => host.kill("SIGKILL"));
+  const lines = new Inbox<string>();
+  createInterface({ input: host.stdout }).on("line", (line) => lines.push(line));
+  assert.equal(await lines.next(), "served");
+  assert.ok(host.pid);
+  process.kill(-host.pid, "SIGINT");
+  assert.equal(await lines.next(), "the same");
+});
+
+test("a sidecar that dies over many calls makes Node warn of nothing", async (t) => {
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on("warning", warned);
+  t.after(() => process.off("warning", warned));
+  const made = await client(t, { invoke: () => new Promise(() => {}) });
+  await made.register(weather);
+  const { pid } = await made.status();
+  const calls = Array.from({ length: 20 }, () => made.toolCall("forecast", { city: "Oslo" }));
+  await made.status();
+  process.kill(pid, "SIGKILL");
+  assert.ok((await Promise.allSettled(calls)).every(({ status }) => status === "rejected"));
+  await new Promise(setImmediate);
+  assert.deepEqual(warnings, []);
 });
 
 test("a host that is done exits by itself, and its sidecar with it", { timeout: 30_000 }, async (t) => {

@@ -19,6 +19,8 @@ export class Scripted {
   readonly stream: Duplex;
   /** What the client said at its start. */
   initialize: Message | undefined;
+  /** Whether the client has read the answer. */
+  initialized = false;
   readonly #inbox = new Inbox<Message>();
   readonly #toClient = new PassThrough();
 
@@ -48,6 +50,8 @@ export class Scripted {
       this.initialize = message;
       const result = { protocolVersion: "1.0", serverInfo: {}, capabilities: {}, diagnostics: [] };
       this.send({ id: message.id, result });
+    } else if (message.method === "initialized") {
+      this.initialized = true;
     } else if (message.method === "shutdown") {
       this.send({ id: message.id, result: null });
     } else {

@@ -55,3 +55,12 @@ test("a stream that cannot be opened", async (t) => {
   const made = await client(t, { open: () => Promise.reject(new Error("the tunnel is down")) });
   await assert.rejects(made.status(), /`open` gave no stream: the tunnel is down/);
 });
+
+test("a stream that does not come is not waited for", async (t) => {
+  const made = await client(t, { open: () => new Promise(() => {}), startTimeoutMs: 100 });
+  await assert.rejects(made.status(), (error: SidecarError) => {
+    assert.equal(error.problem, "start");
+    assert.match(error.message, /the function `open` did not answer within 100 ms.*startTimeoutMs/);
+    return true;
+  });
+});
