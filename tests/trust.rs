@@ -105,9 +105,16 @@ fn an_approval_that_cannot_be_kept_holds_for_the_connection() {
 }
 
 #[test]
-fn a_servers_command_is_not_asked_about_with_the_settings() {
+fn a_servers_command_is_asked_about_by_itself() {
     let files = workspace();
     files.write(CONFIG, "core: [forecast]\nmcpServers: {x: {command: run}}\n");
-    let asked = asking(&files).reply(ASK, json!({ "decision": "deny" }));
-    assert_eq!(asked["arguments"]["settings"], json!({ "core": ["forecast"] }));
+    let mut sidecar = asking(&files);
+    // In any order.
+    let mut asked = [(); 2].map(|()| sidecar.reply(ASK, json!({ "decision": "deny" })));
+    asked.sort_by_key(|asked| asked["name"].to_string());
+    assert_eq!((&asked[0]["name"], &asked[0]["arguments"]["command"]), (&json!("server:x"), &json!("run")));
+    assert_eq!(
+        (&asked[1]["name"], &asked[1]["arguments"]["settings"]),
+        (&json!("workspace"), &json!({ "core": ["forecast"] }))
+    );
 }
