@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// What each module of the crate may name of the others.
 const ARROWS: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
+    ("signals", &[]),
     ("catalog", &[]),
     ("call", &[]),
     ("protocol", &["catalog", "diagnostic"]),
@@ -14,10 +15,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("workspace", &["catalog", "diagnostic"]),
     ("servers", &["workspace", "catalog", "diagnostic"]),
     ("server", &["servers", "rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
-    ("share", &["server", "rpc", "protocol", "workspace"]),
+    ("share", &["signals", "server", "rpc", "protocol", "workspace"]),
     ("host", &["rpc", "protocol"]),
-    ("mcp", &["host", "rpc", "protocol"]),
-    ("cli", &["mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
+    ("mcp", &["signals", "host", "rpc", "protocol"]),
+    ("cli", &["signals", "mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

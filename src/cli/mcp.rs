@@ -3,6 +3,7 @@
 use std::io::{self, PipeReader, PipeWriter};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
@@ -33,7 +34,8 @@ pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
         );
         return ExitCode::FAILURE;
     }
-    let service = Service { scope, context_length: args.context_length, sidecar: sidecar(common, args.shared) };
+    let (sidecar, ending) = sidecar(common, args.shared);
+    let service = Service { scope, context_length: args.context_length, ending, sidecar };
     let served = match args.http {
         Some(address) => mcp::serve_http(service, address, |address| {
             say_ready(json!({ "url": format!("http://{address}{PATH}") }));
@@ -63,7 +65,11 @@ fn problem_of(given: &Value) -> Option<String> {
     }
 }
 
-fn sidecar(common: &Common, shared: bool) -> Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync> {
+type Serving = Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync>;
+type Ending = Box<dyn Fn() + Send + Sync>;
+
+/// What serves a connection, and what is told that the process is about to end.
+fn sidecar(common: &Common, shared: bool) -> (Serving, Ending) {
     let tell = |served: io::Result<()>| {
         if let Err(error) = served {
             complain(&error.to_string());
@@ -71,12 +77,14 @@ fn sidecar(common: &Common, shared: bool) -> Box<dyn Fn(PipeReader, PipeWriter) 
     };
     if shared {
         let (common, serve) = (common.clone(), Serve { shared: true, ..Serve::default() });
-        return Box::new(move |requests, answers| {
-            tell(shared::relay_between(&common, &serve, requests, answers).map(drop));
-        });
+        let relay = move |requests, answers| tell(shared::relay_between(&common, &serve, requests, answers).map(drop));
+        // Other connections' servers are not this process's to end.
+        return (Box::new(relay), Box::new(|| {}));
     }
-    let server = Server::new(common.options());
-    Box::new(move |requests, answers| tell(server.serve(requests, sink(answers)).map(drop)))
+    let server = Arc::new(Server::new(common.options()));
+    let ending = server.clone();
+    let serve = move |requests, answers| tell(server.serve(requests, sink(answers)).map(drop));
+    (Box::new(serve), Box::new(move || ending.begin_end()))
 }
 
 #[cfg(unix)]

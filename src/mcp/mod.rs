@@ -31,8 +31,12 @@ pub use http::PATH;
 use stdio::Input;
 use upstream::{Connect, Upstream};
 
+use crate::signals;
+
 /// How long the sidecars of a process that ends have to end what they started.
 const LAST_ACTS: Duration = Duration::from_secs(3);
+/// How long what is in the middle of a step has to get out of it.
+const LAST_TASKS: Duration = Duration::from_millis(500);
 /// Threads that serve clients, at most.
 const MAX_THREADS: usize = 4;
 
@@ -42,6 +46,8 @@ pub struct Service {
     pub scope: Value,
     /// Context length of the model, in tokens: the listing's budget is a share of it.
     pub context_length: u64,
+    /// Told once that no client is left, before what is on its way is answered.
+    pub ending: Box<dyn Fn() + Send + Sync>,
     /// Serves one host's connection until it ends: requests to read, answers to write.
     pub sidecar: Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync>,
 }
@@ -49,14 +55,20 @@ pub struct Service {
 impl Service {
     /// Its sessions, and what hears of the end of the last sidecar.
     fn start(self, runtime: &Runtime) -> (Arc<Sessions>, Receiver<()>) {
-        let Self { scope, context_length, sidecar } = self;
+        let Self { scope, context_length, ending, sidecar } = self;
         let (alive, gone) = channel();
         let connect = move |requests, answers| {
             let _alive = alive.clone();
             sidecar(requests, answers);
         };
         let connect = Connect { sidecar: Arc::new(connect), runtime: runtime.handle().clone() };
-        (Arc::new(Sessions::new(Upstream::new(scope, context_length, connect))), gone)
+        let sessions = Arc::new(Sessions::new(Upstream::new(scope, context_length, connect)));
+        let ended = sessions.ended.clone();
+        runtime.spawn(async move {
+            ended.cancelled().await;
+            ending();
+        });
+        (sessions, gone)
     }
 }
 
@@ -67,9 +79,11 @@ impl Service {
 pub fn serve_stdio(service: Service) -> io::Result<()> {
     let runtime = runtime()?;
     let (sessions, gone) = service.start(&runtime);
+    let asked = sessions.ended.clone();
+    signals::on_end(move || asked.cancel())?;
     let ended = runtime.block_on(async {
         let (stdin, stdout) = rmcp::transport::stdio();
-        let input = Input { stdin, ended: sessions.ended.clone() };
+        let input = Input::new(stdin, sessions.ended.clone());
         match Handler::new(sessions).serve((input, stdout)).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -82,14 +96,24 @@ pub fn serve_stdio(service: Service) -> io::Result<()> {
     ended
 }
 
-/// Serves all who connect to a loopback address, for ever. `ready` is told the address.
+/// Serves all who connect to a loopback address until a signal asks for the end. `ready` is told the address.
 ///
 /// # Errors
 /// An address that is taken or not to be had.
 pub fn serve_http(service: Service, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
     let runtime = runtime()?;
-    let (sessions, _gone) = service.start(&runtime);
-    runtime.block_on(http::serve(sessions, address, ready))
+    let (sessions, gone) = service.start(&runtime);
+    let (asked, ended) = (sessions.ended.clone(), sessions.ended.clone());
+    signals::on_end(move || asked.cancel())?;
+    let served = runtime.block_on(async {
+        tokio::select! {
+            served = http::serve(sessions, address, ready) => served,
+            () = ended.cancelled() => Ok(()),
+        }
+    });
+    runtime.shutdown_timeout(LAST_TASKS);
+    let _ = gone.recv_timeout(LAST_ACTS);
+    served
 }
 
 fn runtime() -> io::Result<Runtime> {

@@ -120,6 +120,12 @@ impl Server {
 }
 
 impl Server {
+    /// Asks all MCP servers to end, each once no call of it is in flight or a second has passed. For the end of the
+    /// process, while the last requests are answered.
+    pub fn begin_end(&self) {
+        self.process.servers.begin_end();
+    }
+
     /// Ends all MCP servers and waits until they have. For the end of the process.
     pub fn end(&self) {
         self.process.servers.end();
@@ -131,9 +137,29 @@ impl Server {
 /// # Errors
 /// Where the system gives no thread.
 pub fn serve_stdio(options: Options, read: impl io::Read + Send + 'static, sink: Sink) -> io::Result<ExitCode> {
-    let server = Server::new(options);
-    let ended = server.serve(read, sink);
+    let server = Arc::new(Server::new(options));
+    let ended = server.serve(Last { read, server: server.clone() }, sink);
     server.end();
     let ended = ended?;
     Ok(if ended.well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The input of the only host: when it ends, so does what was started for it.
+struct Last<R> {
+    read: R,
+    server: Arc<Server>,
+}
+
+impl<R: io::Read> io::Read for Last<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.read.read(buffer);
+        let ended = match &read {
+            Ok(count) => *count == 0 && !buffer.is_empty(),
+            Err(error) => error.kind() != io::ErrorKind::Interrupted,
+        };
+        if ended {
+            self.server.begin_end();
+        }
+        read
+    }
 }

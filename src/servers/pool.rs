@@ -33,6 +33,8 @@ pub struct Pool {
 struct Pooled {
     engine: Option<Engine>,
     servers: Vec<Weak<Attached>>,
+    /// Whether those that are attached to from now on are not started.
+    ending: bool,
     ended: bool,
 }
 
@@ -80,12 +82,16 @@ impl Pool {
         }
         let known = self.cache.tools(&spec.content_id()).filter(|_| spec.cached);
         let source = known.map(|json| tools::source(&spec, &json, None).0);
+        let ending = state.ending;
         let engine = match &mut state.engine {
             Some(engine) => engine,
             none => none.insert(Engine::start()?),
         };
         let server = Arc::new(Server::new(spec, source, self.news.clone()));
         let end = engine.end.child_token();
+        if ending {
+            end.cancel();
+        }
         let attached = Arc::new(Attached::new(server.clone(), engine.handle(), end.clone()));
         let around =
             Around { starter: engine.starter.clone(), launcher: self.launcher.clone(), cache: self.cache.clone() };
@@ -96,6 +102,15 @@ impl Pool {
         });
         state.servers.push(Arc::downgrade(&attached));
         Ok(attached)
+    }
+
+    /// Asks all servers to end, and waits for none: see [`life::live`].
+    pub fn begin_end(&self) {
+        let mut state = self.state();
+        state.ending = true;
+        if let Some(engine) = &state.engine {
+            engine.end.cancel();
+        }
     }
 
     /// Ends all servers and waits until they have. None starts any more.

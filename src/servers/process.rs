@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use super::spec::Reach;
 
-/// How long a server has to end after it was asked to.
-pub const GRACE: Duration = Duration::from_secs(2);
+/// How long a server has to end, from when that is wanted: a client of the sidecar gives it 2 s in all.
+pub const GRACE: Duration = Duration::from_millis(1500);
 
 /// Starts processes on one thread that lives as long as this: the kernel ends a server that asked for it when the
 /// *thread* that started it does, not the process.
@@ -119,12 +119,12 @@ impl Process {
         }
     }
 
-    /// Ends it and all of its group: asks first if it is `asked`, and kills what is left after [`GRACE`]. Its standard
+    /// Ends it and all of its group: asks first if there is a `grace`, and kills what is left after that. Its standard
     /// input should be closed by then.
-    pub async fn end(mut self, asked: bool) {
-        if asked {
+    pub async fn end(mut self, grace: Option<Duration>) {
+        if let Some(grace) = grace {
             self.signal(Ask::End);
-            let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
+            let _ = tokio::time::timeout(grace, self.child.wait()).await;
         }
         // Even if it has ended itself: what it started may not have.
         self.signal(Ask::Die);

@@ -63,6 +63,8 @@ pub struct Server {
     pub(super) errors: Tail,
     /// What it said on standard output that was no message.
     pub(super) dropped: Mutex<Dropped>,
+    /// Calls in flight.
+    calls: watch::Sender<usize>,
     /// Who waits for news of its calls.
     pub(super) waiting: Arc<Waiting>,
     versions: AtomicU64,
@@ -87,6 +89,7 @@ impl Server {
             news,
             errors: Tail::default(),
             dropped: Mutex::default(),
+            calls: watch::Sender::new(0),
             waiting: Arc::default(),
             versions: AtomicU64::new(0),
         }
@@ -112,6 +115,12 @@ impl Server {
         self.news.send_modify(|count| *count += 1);
     }
 
+    /// Waits until no call is in flight.
+    pub(super) async fn idle(&self) {
+        // It holds the sender itself, so the channel stays.
+        let _ = self.calls.subscribe().wait_for(|calls| *calls == 0).await;
+    }
+
     /// The way to it, once it has started; waits no longer than it may take to.
     async fn peer(&self) -> Result<Peer<RoleClient>, String> {
         let mut views = self.view.subscribe();
@@ -127,6 +136,22 @@ impl Server {
             (None, Some(reason)) => Err(format!("the server is down: {reason}")),
             (None, None) => Err("the server is down".to_owned()),
         }
+    }
+}
+
+/// A call, counted until this is dropped.
+struct InFlight<'a>(&'a watch::Sender<usize>);
+
+impl<'a> InFlight<'a> {
+    fn new(calls: &'a watch::Sender<usize>) -> Self {
+        calls.send_modify(|calls| *calls += 1);
+        Self(calls)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|calls| *calls -= 1);
     }
 }
 
@@ -153,6 +178,7 @@ impl Attached {
         arguments: Map<String, Value>,
         on_progress: impl Fn(Progress),
     ) -> Result<Answer, String> {
+        let _in_flight = InFlight::new(&self.calls);
         let peer = self.peer().await?;
         let called = call::call(&self.spec, &peer, &self.waiting, &self.runtime, tool, arguments, on_progress).await;
         match called {
