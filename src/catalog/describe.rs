@@ -4,8 +4,9 @@ use super::json_text::{push_compact, push_string};
 use super::view::View;
 use super::{Catalog, Named};
 
-/// DESCRIBE-1 … DESCRIBE-4: the answer as JSON. `names` are in the order asked, each once.
-pub fn answer(catalog: &Catalog, view: &View, names: &[String]) -> String {
+/// DESCRIBE-1 … DESCRIBE-4: the answer as JSON. `names` are in the order asked, each once. `withheld` says of a name that
+/// is no tool now why it may be one all the same.
+pub fn answer(catalog: &Catalog, view: &View, names: &[String], withheld: impl Fn(&str) -> Option<String>) -> String {
     let mut tools = String::new();
     let mut errors = String::new();
     let mut not_found = String::new();
@@ -32,10 +33,18 @@ pub fn answer(catalog: &Catalog, view: &View, names: &[String]) -> String {
                 errors.push(':');
                 push_string(&catalog.called_directly(name, view), &mut errors);
             }
-            Named::Unknown => {
-                separate(&mut not_found);
-                push_string(name, &mut not_found);
-            }
+            Named::Unknown => match withheld(name.trim()) {
+                Some(why) => {
+                    separate(&mut errors);
+                    push_string(name, &mut errors);
+                    errors.push(':');
+                    push_string(&why, &mut errors);
+                }
+                None => {
+                    separate(&mut not_found);
+                    push_string(name, &mut not_found);
+                }
+            },
         }
     }
     let mut out = format!("{{\"tools\":{{{tools}}}");

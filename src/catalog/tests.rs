@@ -616,7 +616,7 @@ fn search_12_a_hunt_for_what_is_not_there_stays_empty() {
 fn describe_rules() {
     let catalog = catalog(town());
     let describe = |scope: &Scope, names: &[&str]| -> Value {
-        serde_json::from_str(&describe::answer(&catalog, &catalog.view(scope), &list(names))).unwrap()
+        serde_json::from_str(&describe::answer(&catalog, &catalog.view(scope), &list(names), |_| None)).unwrap()
     };
     let got = describe(&Scope::all(), &["zzz", "note_add", "post_message", "yyy", "note_add", "terminal", "patch"]);
     assert_eq!(
@@ -632,7 +632,7 @@ fn describe_rules() {
     assert_eq!(got["tools"]["note_add"]["parameters"]["required"], json!(["text"]));
     let secret =
         self::catalog(vec![source(Kind::Core, "host", &["secret_core"]), source(Kind::Mcp, "chat", &["post"])]);
-    let text = describe::answer(&secret, &secret.view(&enabled(&["chat"])), &list(&["secret_core"]));
+    let text = describe::answer(&secret, &secret.view(&enabled(&["chat"])), &list(&["secret_core"]), |_| None);
     assert!(text.contains("not_found"), "DESCRIBE-4: a core tool out of scope whose name is not in the core set");
     let outside = enabled(&["chat"]);
     let mut hidden = describe(&outside, &["note_add"]).to_string();
@@ -648,7 +648,7 @@ fn describe_3_a_schema_keeps_its_order_and_numbers() {
             .into();
     let (one, _) = Source::read(SourceInfo::new("s", Kind::Mcp, Origin::Connection), &text, [&*text]);
     let catalog = catalog(vec![Arc::new(one)]);
-    let got = describe::answer(&catalog, &catalog.view(&Scope::all()), &list(&["t"]));
+    let got = describe::answer(&catalog, &catalog.view(&Scope::all()), &list(&["t"]), |_| None);
     assert!(got.contains(r#"{"required":["z"],"properties":{"z":{"maximum":1.0e2},"a":{}},"type":"object"}"#), "{got}");
 }
 

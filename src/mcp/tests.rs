@@ -55,6 +55,7 @@ fn answer(message: &Value, connection: u32) -> Vec<Value> {
             let tool = json!({ "name": "t", "inputSchema": {} });
             vec![result(json!({ "etag": connection.to_string(), "tools": [tool] }))]
         }
+        ("status", _) => vec![result(json!({ "sources": [] }))],
         ("bridge/call", Some("hangs")) => vec![
             progress(json!({ "kind": "begin", "message": "looking" })),
             progress(json!({ "kind": "report", "progress": 30, "total": 60 })),

@@ -9,6 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::current::{Current, off_thread, scope};
+use super::servers::Configured;
 use super::session::Session;
 use crate::call::envelope::{self, Entry};
 use crate::call::plan::{Access, stages};
@@ -30,6 +31,7 @@ use crate::rpc::Call;
 struct Sight {
     catalog: Arc<Catalog>,
     view: Arc<View>,
+    servers: Arc<Vec<Configured>>,
 }
 
 impl Sight {
@@ -42,7 +44,24 @@ impl Sight {
                 off_thread(move || catalog.view(&scope)).await?
             }
         };
-        Ok(Self { catalog, view })
+        Ok(Self { catalog, view, servers: current.servers.clone() })
+    }
+
+    /// What the model is told of a name that is no tool now, where a configured server that does not answer may have it
+    /// and the scope grants it.
+    fn withheld(&self, name: &str) -> Option<Problem> {
+        let scope = &self.view.scope;
+        let granted = |server: &&Configured| {
+            let toolset = server.source.as_ref().map_or(&*server.name, |source| &*source.toolset);
+            scope.grants_toolset(toolset, &server.name) && (!scope.names_tools() || scope.grants_tool(name))
+        };
+        let withheld = self.servers.iter().filter(granted).find_map(|server| Some((server, server.withholds(name)?)));
+        let (configured, why) = withheld?;
+        let server = &configured.name;
+        let shown: String = name.chars().take(128).collect();
+        let error = format!("`{shown}` cannot be used now: the MCP server `{server}` {why}. Nothing was invoked.");
+        let problem = Problem::new(error).with("code", "SERVER_UNAVAILABLE".into());
+        Some(problem.with("server", server.clone().into()).with("state", configured.state().into()))
     }
 }
 
@@ -91,6 +110,9 @@ impl Asked {
                 Ok(Self::Call(Called::Directly(id, given.map(entry))))
             }
             (_, None) => {
+                if let Some(problem) = sight.withheld(name) {
+                    return Ok(Self::Call(Called::Bridged(Err(problem))));
+                }
                 let shown: String = name.chars().take(128).collect();
                 let message = format!("`{shown}` is no bridge tool and no deferred tool in scope: run it yourself");
                 Err(RpcError::invalid_params("/name", message))
@@ -173,7 +195,7 @@ async fn search(sight: Sight, given: Option<Value>) -> Result<BridgeResult, RpcE
     };
     // Below one is as one, and what is out of range is clamped where settings are known.
     let limit = limit.map(|limit| limit.clamp(1, i64::from(u32::MAX)) as u32);
-    let answer = move |Sight { catalog, view }: Sight| {
+    let answer = move |Sight { catalog, view, .. }: Sight| {
         let groups: Vec<_> = queries.iter().map(|query| search::run(&catalog, &view, query, limit)).collect();
         search::answer(&catalog, &view, &groups, &view.unavailable(&catalog))
     };
@@ -186,8 +208,9 @@ async fn search(sight: Sight, given: Option<Value>) -> Result<BridgeResult, RpcE
 }
 
 fn describe(sight: &Sight, given: Option<Value>) -> Result<BridgeResult, RpcError> {
+    let withheld = |name: &str| sight.withheld(name).map(|problem| problem.error);
     match arguments::object(given).and_then(|given| arguments::names(&given)) {
-        Ok(names) => content(describe::answer(&sight.catalog, &sight.view, &names), false),
+        Ok(names) => content(describe::answer(&sight.catalog, &sight.view, &names, withheld), false),
         Err(problem) => Ok(BridgeResult::Content(refuse_problem(problem))),
     }
 }
@@ -266,7 +289,10 @@ fn deferred(sight: &Sight, name: &str) -> Result<ToolId, Refused> {
             Err(refuse_problem(Problem::new(format!("Nothing was invoked: {directly}"))))
         }
         Named::Unknown => {
-            let Sight { catalog, view } = sight;
+            if let Some(problem) = sight.withheld(name) {
+                return Err(refuse_problem(problem));
+            }
+            let Sight { catalog, view, .. } = sight;
             let candidates = (0..catalog.sources.len()).filter(|source| view.counts[*source] > 0).flat_map(|source| {
                 let label = catalog.sources[source].info.name.as_str();
                 view.deferred_of(catalog, source).map(move |(_, tool)| (&*tool.name, names::bare(&tool.tool, label)))

@@ -120,8 +120,8 @@ impl Server {
 }
 
 impl Server {
-    /// Asks all MCP servers to end, each once no call of it is in flight or a second has passed. For the end of the
-    /// process, while the last requests are answered.
+    /// The process is about to end: from now on MCP servers have a second until they are asked to end, and half of one
+    /// more until they are killed. While that runs, the last requests are answered.
     pub fn begin_end(&self) {
         self.process.servers.begin_end();
     }

@@ -8,7 +8,7 @@ use rmcp::ClientHandler;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::{ClientInitializeError, NotificationContext, Peer, RoleClient, RunningService, ServiceExt};
 use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +29,7 @@ const SHORT: Duration = Duration::from_secs(4);
 const WELL: Duration = Duration::from_secs(60);
 /// Changes of a list are gathered for so long; for a server that goes on changing it, ever longer up to the second.
 const GATHER: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
-/// How long calls in flight put off the end of their server.
+/// How long requests in flight put off the end of servers when the process is about to end.
 const LAST_CALLS: Duration = Duration::from_secs(1);
 /// How long the last words of a process that has ended are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(300);
@@ -43,20 +43,24 @@ pub struct Around {
     pub launcher: Option<PathBuf>,
     /// Keeps lists of tools.
     pub cache: Cache,
+    /// Since when the process is about to end.
+    pub ending: watch::Receiver<Option<Instant>>,
 }
 
-/// Lives until `end`. From then on it starts no more; it is asked to end once no call is in flight, or after
-/// [`LAST_CALLS`], and is gone [`GRACE`] after `end`.
+/// Lives until `end`; where the process is about to end, [`LAST_CALLS`] longer at most, and gone [`GRACE`] after that began.
 pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
     let mut pause = PAUSES.0;
     loop {
         let begun = Instant::now();
         let mut body = Body::default();
         let ending = async {
-            end.cancelled().await;
-            let since = Instant::now();
-            let _ = tokio::time::timeout(LAST_CALLS, server.idle()).await;
-            since
+            let mut ending = around.ending.clone();
+            tokio::select! {
+                () = end.cancelled() => {}
+                () = async { let _ = ending.wait_for(Option::is_some).await; tokio::time::sleep(LAST_CALLS).await } => {}
+            }
+            let since = *around.ending.borrow();
+            since.unwrap_or_else(Instant::now)
         };
         let (stop, grace) = tokio::select! {
             biased;
@@ -291,7 +295,7 @@ fn take(server: &Arc<Server>, around: &Around, listed: Listed, ready: Option<(Pe
         return;
     }
     server.change(|view| {
-        (view.source, view.warnings) = (Some(source), warnings);
+        (view.last_source, view.source, view.warnings) = (Some(source.clone()), Some(source), warnings);
         if let Some((peer, took)) = ready {
             (view.state, view.reason, view.peer, view.started_in) = (State::Ready, None, Some(peer), Some(took));
         }

@@ -1,7 +1,7 @@
 //! The process of a server that speaks over its standard streams: its start, and its end with all that it started.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -70,6 +70,25 @@ pub struct Streams {
 
 /// Set for every server: a Toolscout that is started so would read the same configuration and start itself without end.
 pub const MARK: &str = "TOOLSCOUT_SERVER";
+
+/// Whether it would be this program's own MCP server (`toolscout mcp`): this very file, or one of its name.
+pub fn is_this_program(reach: &Reach, this: Option<&PathBuf>) -> bool {
+    let Reach::Stdio { command, args, env, inherited, cwd } = reach else { return false };
+    if !args.iter().any(|arg| arg == "mcp") {
+        return false;
+    }
+    let command = Path::new(command);
+    if command.file_stem().is_some_and(|name| name == env!("CARGO_PKG_NAME")) {
+        return true;
+    }
+    let Some(this) = this.and_then(|this| this.canonicalize().ok()) else { return false };
+    let is_this = |path: PathBuf| path.canonicalize().is_ok_and(|path| path == this);
+    if command.components().count() > 1 {
+        return is_this(cwd.as_ref().map_or_else(|| command.to_owned(), |cwd| cwd.join(command)));
+    }
+    let folders = env.get("PATH").or_else(|| inherited.get("PATH"));
+    folders.is_some_and(|folders| std::env::split_paths(folders).any(|folder| is_this(folder.join(command))))
+}
 
 /// Starts the process of a server. `launcher` is this program, through which it is started so that it ends with the
 /// sidecar however that ends.

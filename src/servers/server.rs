@@ -43,6 +43,8 @@ pub struct View {
     pub reason: Option<String>,
     /// Its tools: those it listed, or until it has those it is known to have had.
     pub source: Option<Arc<Source>>,
+    /// The last tools that it is known to have had, even if they are not served now.
+    pub last_source: Option<Arc<Source>>,
     /// What is odd about it.
     pub warnings: Vec<Warning>,
     /// What last went wrong, even if all is well now.
@@ -63,8 +65,6 @@ pub struct Server {
     pub(super) errors: Tail,
     /// What it said on standard output that was no message.
     pub(super) dropped: Mutex<Dropped>,
-    /// Calls in flight.
-    calls: watch::Sender<usize>,
     /// Who waits for news of its calls.
     pub(super) waiting: Arc<Waiting>,
     versions: AtomicU64,
@@ -77,6 +77,7 @@ impl Server {
             version: 0,
             state: State::Starting,
             reason: None,
+            last_source: source.clone(),
             source,
             warnings: Vec::new(),
             last_error: None,
@@ -89,7 +90,6 @@ impl Server {
             news,
             errors: Tail::default(),
             dropped: Mutex::default(),
-            calls: watch::Sender::new(0),
             waiting: Arc::default(),
             versions: AtomicU64::new(0),
         }
@@ -115,12 +115,6 @@ impl Server {
         self.news.send_modify(|count| *count += 1);
     }
 
-    /// Waits until no call is in flight.
-    pub(super) async fn idle(&self) {
-        // It holds the sender itself, so the channel stays.
-        let _ = self.calls.subscribe().wait_for(|calls| *calls == 0).await;
-    }
-
     /// The way to it, once it has started; waits no longer than it may take to.
     async fn peer(&self) -> Result<Peer<RoleClient>, String> {
         let mut views = self.view.subscribe();
@@ -136,22 +130,6 @@ impl Server {
             (None, Some(reason)) => Err(format!("the server is down: {reason}")),
             (None, None) => Err("the server is down".to_owned()),
         }
-    }
-}
-
-/// A call, counted until this is dropped.
-struct InFlight<'a>(&'a watch::Sender<usize>);
-
-impl<'a> InFlight<'a> {
-    fn new(calls: &'a watch::Sender<usize>) -> Self {
-        calls.send_modify(|calls| *calls += 1);
-        Self(calls)
-    }
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.send_modify(|calls| *calls -= 1);
     }
 }
 
@@ -178,7 +156,6 @@ impl Attached {
         arguments: Map<String, Value>,
         on_progress: impl Fn(Progress),
     ) -> Result<Answer, String> {
-        let _in_flight = InFlight::new(&self.calls);
         let peer = self.peer().await?;
         let called = call::call(&self.spec, &peer, &self.waiting, &self.runtime, tool, arguments, on_progress).await;
         match called {
