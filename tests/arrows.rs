@@ -18,7 +18,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("share", &["signals", "server", "rpc", "protocol", "workspace"]),
     ("host", &["rpc", "protocol"]),
     ("mcp", &["signals", "host", "rpc", "protocol"]),
-    ("cli", &["signals", "mcp", "share", "server", "servers", "rpc", "protocol", "workspace", "catalog", "diagnostic"]),
+    (
+        "cli",
+        &[
+            "signals",
+            "mcp",
+            "share",
+            "server",
+            "servers",
+            "rpc",
+            "protocol",
+            "workspace",
+            "catalog",
+            "call",
+            "diagnostic",
+        ],
+    ),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -1,6 +1,6 @@
 //! `toolscout mcp`: MCP clients are served by a sidecar in this process, or by the shared one.
 
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeWriter};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,8 +34,7 @@ pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
         );
         return ExitCode::FAILURE;
     }
-    let (sidecar, ending) = sidecar(common, args.shared);
-    let service = Service { scope, context_length: args.context_length, ending, sidecar };
+    let service = service(common, args, scope);
     let served = match args.http {
         Some(address) => mcp::serve_http(service, address, |address| {
             say_ready(json!({ "url": format!("http://{address}{PATH}") }));
@@ -65,26 +64,30 @@ fn problem_of(given: &Value) -> Option<String> {
     }
 }
 
-type Serving = Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync>;
-type Ending = Box<dyn Fn() + Send + Sync>;
-
-/// What serves a connection, and what is told that the process is about to end.
-fn sidecar(common: &Common, shared: bool) -> (Serving, Ending) {
+fn service(common: &Common, args: &Mcp, scope: Value) -> Service {
+    let context_length = args.context_length;
     let tell = |served: io::Result<()>| {
         if let Err(error) = served {
             complain(&error.to_string());
         }
     };
-    if shared {
+    if args.shared {
         let (common, serve) = (common.clone(), Serve { shared: true, ..Serve::default() });
         let relay = move |requests, answers| tell(shared::relay_between(&common, &serve, requests, answers).map(drop));
         // Other connections' servers are not this process's to end.
-        return (Box::new(relay), Box::new(|| {}));
+        let (ending, end) = (Box::new(|| {}), Box::new(|| {}));
+        return Service { scope, context_length, ending, end, sidecar: Box::new(relay) };
     }
     let server = Arc::new(Server::new(common.options()));
-    let ending = server.clone();
+    let (ending, last) = (server.clone(), server.clone());
     let serve = move |requests, answers| tell(server.serve(requests, sink(answers)).map(drop));
-    (Box::new(serve), Box::new(move || ending.begin_end()))
+    Service {
+        scope,
+        context_length,
+        ending: Box::new(move || ending.begin_end()),
+        end: Box::new(move || last.end()),
+        sidecar: Box::new(serve),
+    }
 }
 
 #[cfg(unix)]

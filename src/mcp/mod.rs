@@ -48,14 +48,16 @@ pub struct Service {
     pub context_length: u64,
     /// Told once that no client is left, before what is on its way is answered.
     pub ending: Box<dyn Fn() + Send + Sync>,
+    /// Ends what the sidecars of the process have in common, and waits until it has; called last.
+    pub end: Box<dyn FnOnce() + Send>,
     /// Serves one host's connection until it ends: requests to read, answers to write.
     pub sidecar: Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync>,
 }
 
 impl Service {
-    /// Its sessions, and what hears of the end of the last sidecar.
-    fn start(self, runtime: &Runtime) -> (Arc<Sessions>, Receiver<()>) {
-        let Self { scope, context_length, ending, sidecar } = self;
+    /// Its sessions, and what is left to do once they have ended.
+    fn start(self, runtime: &Runtime) -> (Arc<Sessions>, Last) {
+        let Self { scope, context_length, ending, end, sidecar } = self;
         let (alive, gone) = channel();
         let connect = move |requests, answers| {
             let _alive = alive.clone();
@@ -68,7 +70,21 @@ impl Service {
             ended.cancelled().await;
             ending();
         });
-        (sessions, gone)
+        (sessions, Last { gone, end })
+    }
+}
+
+/// The end of the sidecars.
+struct Last {
+    /// Closed by the last of them.
+    gone: Receiver<()>,
+    end: Box<dyn FnOnce() + Send>,
+}
+
+impl Last {
+    fn end(self) {
+        let _ = self.gone.recv_timeout(LAST_ACTS);
+        (self.end)();
     }
 }
 
@@ -78,7 +94,7 @@ impl Service {
 /// Where the system gives no thread, or the client's first words are not MCP's.
 pub fn serve_stdio(service: Service) -> io::Result<()> {
     let runtime = runtime()?;
-    let (sessions, gone) = service.start(&runtime);
+    let (sessions, last) = service.start(&runtime);
     let asked = sessions.ended.clone();
     signals::on_end(move || asked.cancel())?;
     let ended = runtime.block_on(async {
@@ -92,7 +108,7 @@ pub fn serve_stdio(service: Service) -> io::Result<()> {
     });
     // A read of standard input that never returns must keep nobody from leaving.
     runtime.shutdown_background();
-    let _ = gone.recv_timeout(LAST_ACTS);
+    last.end();
     ended
 }
 
@@ -102,7 +118,7 @@ pub fn serve_stdio(service: Service) -> io::Result<()> {
 /// An address that is taken or not to be had.
 pub fn serve_http(service: Service, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
     let runtime = runtime()?;
-    let (sessions, gone) = service.start(&runtime);
+    let (sessions, last) = service.start(&runtime);
     let (asked, ended) = (sessions.ended.clone(), sessions.ended.clone());
     signals::on_end(move || asked.cancel())?;
     let served = runtime.block_on(async {
@@ -112,7 +128,7 @@ pub fn serve_http(service: Service, address: SocketAddr, ready: impl FnOnce(Sock
         }
     });
     runtime.shutdown_timeout(LAST_TASKS);
-    let _ = gone.recv_timeout(LAST_ACTS);
+    last.end();
     served
 }
 

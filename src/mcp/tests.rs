@@ -96,8 +96,8 @@ struct Client {
 /// A server in front of the scripted sidecar, until the test's process ends.
 fn start(scope: Value) -> (String, Told) {
     let (told, received) = channel();
-    let ending = Box::new(|| {});
-    let service = Service { scope, context_length: 1000, ending, sidecar: Box::new(sidecar(told)) };
+    let (ending, end) = (Box::new(|| {}), Box::new(|| {}));
+    let service = Service { scope, context_length: 1000, ending, end, sidecar: Box::new(sidecar(told)) };
     let (ready, address) = channel();
     thread::spawn(move || {
         serve_http(service, ([127, 0, 0, 1], 0).into(), move |address| ready.send(address).unwrap()).unwrap();

@@ -86,8 +86,9 @@ pub fn is_this_program(reach: &Reach, this: Option<&PathBuf>) -> bool {
     if command.components().count() > 1 {
         return is_this(cwd.as_ref().map_or_else(|| command.to_owned(), |cwd| cwd.join(command)));
     }
+    let separator = if cfg!(windows) { ';' } else { ':' };
     let folders = env.get("PATH").or_else(|| inherited.get("PATH"));
-    folders.is_some_and(|folders| std::env::split_paths(folders).any(|folder| is_this(folder.join(command))))
+    folders.is_some_and(|folders| folders.split(separator).any(|folder| is_this(Path::new(folder).join(command))))
 }
 
 /// Starts the process of a server. `launcher` is this program, through which it is started so that it ends with the
