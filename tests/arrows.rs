@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("server", &["servers", "rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
     ("share", &["signals", "server", "rpc", "protocol", "workspace"]),
     ("host", &["rpc", "protocol"]),
-    ("mcp", &["signals", "host", "rpc", "protocol"]),
+    ("mcp", &["host", "rpc", "protocol"]),
     (
         "cli",
         &[

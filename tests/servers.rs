@@ -488,6 +488,22 @@ fn tools_of_a_server_that_is_down_are_told_with_the_reason() {
 }
 
 #[test]
+fn a_name_that_was_last_known_to_be_a_servers_is_told_as_its_own() {
+    let files = Files::new();
+    let program = files.at("server");
+    std::os::unix::fs::symlink(mcp::fixture(), &program).unwrap();
+    let servers = json!({ "fix": { "command": program } });
+    ready(&mut attached(&files, servers.clone()), "fix");
+    fs::remove_file(&program).unwrap();
+    let mut sidecar = attached(&files, servers);
+    until_state(&mut sidecar, "fix", "down");
+    for (name, code) in [("echo", json!("SERVER_UNAVAILABLE")), ("nope", Value::Null)] {
+        let answer = call(&mut sidecar, name, json!({}));
+        assert_eq!(answer["content"]["code"], code, "{answer}");
+    }
+}
+
+#[test]
 fn variables_are_those_of_the_asking_connection_and_never_shown() {
     let files = Files::new();
     let mut server = entry(&[]);

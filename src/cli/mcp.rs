@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::failure::complain;
 use super::flags::{Cli, Common, Mcp, Serve};
@@ -20,6 +21,7 @@ use crate::rpc::Sink;
 use crate::server::{self, Server};
 use crate::servers::MARK;
 use crate::share::say_ready;
+use crate::signals;
 
 /// Serves until the client is gone; over HTTP, for ever.
 pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
@@ -35,7 +37,9 @@ pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let service = service(common, args, scope);
-    let served = match args.http {
+    let asked = service.ended.clone();
+    let caught = signals::on_end(move || asked.cancel());
+    let served = caught.and_then(|()| match args.http {
         Some(address) => mcp::serve_http(service, address, |address| {
             say_ready(json!({ "url": format!("http://{address}{PATH}") }));
         }),
@@ -43,7 +47,7 @@ pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
             greet("an MCP client");
             mcp::serve_stdio(service)
         }
-    };
+    });
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -65,7 +69,7 @@ fn problem_of(given: &Value) -> Option<String> {
 }
 
 fn service(common: &Common, args: &Mcp, scope: Value) -> Service {
-    let context_length = args.context_length;
+    let (context_length, ended) = (args.context_length, CancellationToken::new());
     let tell = |served: io::Result<()>| {
         if let Err(error) = served {
             complain(&error.to_string());
@@ -76,7 +80,7 @@ fn service(common: &Common, args: &Mcp, scope: Value) -> Service {
         let relay = move |requests, answers| tell(shared::relay_between(&common, &serve, requests, answers).map(drop));
         // Other connections' servers are not this process's to end.
         let (ending, end) = (Box::new(|| {}), Box::new(|| {}));
-        return Service { scope, context_length, ending, end, sidecar: Box::new(relay) };
+        return Service { scope, context_length, ended, ending, end, sidecar: Box::new(relay) };
     }
     let server = Arc::new(Server::new(common.options()));
     let (ending, last) = (server.clone(), server.clone());
@@ -84,6 +88,7 @@ fn service(common: &Common, args: &Mcp, scope: Value) -> Service {
     Service {
         scope,
         context_length,
+        ended,
         ending: Box::new(move || ending.begin_end()),
         end: Box::new(move || last.end()),
         sidecar: Box::new(serve),

@@ -40,9 +40,9 @@ pub struct Sessions {
 
 impl Sessions {
     /// None yet.
-    pub fn new(common: Upstream) -> Self {
+    pub fn new(common: Upstream, ended: CancellationToken) -> Self {
         let places = Arc::new(Semaphore::new(MAX_SESSIONS));
-        Self { common: Arc::new(common), places, begun: Mutex::default(), ended: CancellationToken::new() }
+        Self { common: Arc::new(common), places, begun: Mutex::default(), ended }
     }
 
     /// One session more.

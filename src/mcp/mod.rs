@@ -25,13 +25,12 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use serde_json::Value;
 use tokio::runtime::{self, Runtime};
+use tokio_util::sync::CancellationToken;
 
 use handler::{Handler, Sessions};
 pub use http::PATH;
 use stdio::Input;
 use upstream::{Connect, Upstream};
-
-use crate::signals;
 
 /// How long the sidecars of a process that ends have to end what they started.
 const LAST_ACTS: Duration = Duration::from_secs(3);
@@ -46,6 +45,8 @@ pub struct Service {
     pub scope: Value,
     /// Context length of the model, in tokens: the listing's budget is a share of it.
     pub context_length: u64,
+    /// Cancelled when nobody is left to be served; whoever cancels it asks for the end.
+    pub ended: CancellationToken,
     /// Told once that no client is left, before what is on its way is answered.
     pub ending: Box<dyn Fn() + Send + Sync>,
     /// Ends what the sidecars of the process have in common, and waits until it has; called last.
@@ -57,15 +58,14 @@ pub struct Service {
 impl Service {
     /// Its sessions, and what is left to do once they have ended.
     fn start(self, runtime: &Runtime) -> (Arc<Sessions>, Last) {
-        let Self { scope, context_length, ending, end, sidecar } = self;
+        let Self { scope, context_length, ended, ending, end, sidecar } = self;
         let (alive, gone) = channel();
         let connect = move |requests, answers| {
             let _alive = alive.clone();
             sidecar(requests, answers);
         };
         let connect = Connect { sidecar: Arc::new(connect), runtime: runtime.handle().clone() };
-        let sessions = Arc::new(Sessions::new(Upstream::new(scope, context_length, connect)));
-        let ended = sessions.ended.clone();
+        let sessions = Arc::new(Sessions::new(Upstream::new(scope, context_length, connect), ended.clone()));
         runtime.spawn(async move {
             ended.cancelled().await;
             ending();
@@ -95,8 +95,6 @@ impl Last {
 pub fn serve_stdio(service: Service) -> io::Result<()> {
     let runtime = runtime()?;
     let (sessions, last) = service.start(&runtime);
-    let asked = sessions.ended.clone();
-    signals::on_end(move || asked.cancel())?;
     let ended = runtime.block_on(async {
         let (stdin, stdout) = rmcp::transport::stdio();
         let input = Input::new(stdin, sessions.ended.clone());
@@ -112,15 +110,14 @@ pub fn serve_stdio(service: Service) -> io::Result<()> {
     ended
 }
 
-/// Serves all who connect to a loopback address until a signal asks for the end. `ready` is told the address.
+/// Serves all who connect to a loopback address until the end is asked for. `ready` is told the address.
 ///
 /// # Errors
 /// An address that is taken or not to be had.
 pub fn serve_http(service: Service, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
     let runtime = runtime()?;
     let (sessions, last) = service.start(&runtime);
-    let (asked, ended) = (sessions.ended.clone(), sessions.ended.clone());
-    signals::on_end(move || asked.cancel())?;
+    let ended = sessions.ended.clone();
     let served = runtime.block_on(async {
         tokio::select! {
             served = http::serve(sessions, address, ready) => served,

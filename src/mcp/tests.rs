@@ -97,7 +97,14 @@ struct Client {
 fn start(scope: Value) -> (String, Told) {
     let (told, received) = channel();
     let (ending, end) = (Box::new(|| {}), Box::new(|| {}));
-    let service = Service { scope, context_length: 1000, ending, end, sidecar: Box::new(sidecar(told)) };
+    let service = Service {
+        scope,
+        context_length: 1000,
+        ended: CancellationToken::new(),
+        ending,
+        end,
+        sidecar: Box::new(sidecar(told)),
+    };
     let (ready, address) = channel();
     thread::spawn(move || {
         serve_http(service, ([127, 0, 0, 1], 0).into(), move |address| ready.send(address).unwrap()).unwrap();
