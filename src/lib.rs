@@ -19,4 +19,5 @@ pub mod rpc;
 pub mod server;
 pub mod servers;
 pub mod share;
+pub mod signals;
 pub mod workspace;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// What each module of the crate may name of the others.
 const ARROWS: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
+    ("signals", &[]),
     ("catalog", &[]),
     ("call", &[]),
     ("protocol", &["catalog", "diagnostic"]),
@@ -15,7 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("connectors", &["catalog", "call", "diagnostic"]),
     ("servers", &["workspace", "catalog", "diagnostic"]),
     ("server", &["connectors", "servers", "rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
-    ("share", &["server", "rpc", "protocol", "workspace"]),
+    ("share", &["signals", "server", "rpc", "protocol", "workspace"]),
     ("host", &["rpc", "protocol"]),
     ("mcp", &["host", "rpc", "protocol"]),
     (
@@ -23,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "call",
             "connectors",
+            "signals",
             "mcp",
             "share",
             "server",

@@ -1,6 +1,8 @@
 //! `toolscout mcp`, driven by the official SDK's client over both transports, and by hand where a client would not err.
 #![cfg(unix)]
 
+#[path = "support/mcp.rs"]
+mod attached;
 #[path = "support/host.rs"]
 mod host;
 
@@ -12,8 +14,8 @@ use std::time::Duration;
 
 use host::Files;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientConfig, ErrorCode, PaginatedRequestParams, ProtocolVersion,
-    SubscriptionFilter,
+    CallToolRequestParams, CallToolResult, ClientConfig, ErrorCode, PaginatedRequestParams, ProgressNotificationParam,
+    ProtocolVersion, SubscriptionFilter,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, NotificationContext, RunningService};
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
@@ -50,7 +52,11 @@ fn files() -> Files {
 fn command(files: &Files, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolscout"));
     command.arg("mcp").args(args).current_dir(files.at("work")).env("XDG_CONFIG_HOME", files.at("config"));
-    command.env("XDG_RUNTIME_DIR", files.at("run")).env("HOME", files.at("")).env("TMPDIR", files.at(""));
+    command
+        .env("XDG_RUNTIME_DIR", files.at("run"))
+        .env("HOME", files.at(""))
+        .env("TMPDIR", files.at(""))
+        .env_remove("XDG_CACHE_HOME");
     command.env_remove("TOOLSCOUT_LOG");
     command
 }
@@ -107,6 +113,7 @@ impl Drop for Server {
 /// Hears what a server says unasked.
 struct Ears {
     changes: UnboundedSender<()>,
+    progress: UnboundedSender<ProgressNotificationParam>,
 }
 
 impl ClientHandler for Ears {
@@ -117,19 +124,26 @@ impl ClientHandler for Ears {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         let _ = self.changes.send(());
     }
+
+    async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        let _ = self.progress.send(told);
+    }
 }
 
 struct Client {
     service: RunningService<RoleClient, Ears>,
     changes: UnboundedReceiver<()>,
+    progress: UnboundedReceiver<ProgressNotificationParam>,
 }
 
 impl Client {
     async fn stdio(files: &Files, args: &[&str], lifecycle: ClientLifecycleMode) -> Self {
         let transport = TokioChildProcess::new(tokio::process::Command::from(command(files, args))).unwrap();
         let (sender, changes) = unbounded_channel();
-        let service = Ears { changes: sender }.serve_with_lifecycle(transport, lifecycle).await.unwrap();
-        Self { service, changes }
+        let (reporter, progress) = unbounded_channel();
+        let service =
+            Ears { changes: sender, progress: reporter }.serve_with_lifecycle(transport, lifecycle).await.unwrap();
+        Self { service, changes, progress }
     }
 
     async fn http(server: &Server, lifecycle: ClientLifecycleMode) -> Self {
@@ -137,8 +151,10 @@ impl Client {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let transport = StreamableHttpClientTransport::from_uri(server.url.as_str());
         let (sender, changes) = unbounded_channel();
-        let service = Ears { changes: sender }.serve_with_lifecycle(transport, lifecycle).await.unwrap();
-        Self { service, changes }
+        let (reporter, progress) = unbounded_channel();
+        let service =
+            Ears { changes: sender, progress: reporter }.serve_with_lifecycle(transport, lifecycle).await.unwrap();
+        Self { service, changes, progress }
     }
 
     /// The tools as JSON, by name.
@@ -472,4 +488,112 @@ async fn a_shared_sidecar_serves_and_may_go() {
     assert_eq!(soon(again).await.tools.len(), 5);
     soon(client.service.cancel()).await.unwrap();
     stop();
+}
+
+/// Files where the fixture is configured as the server `fix`.
+fn attached_files(habits: &[&str]) -> Files {
+    let files = files();
+    files.write("config/toolscout/servers.d/fix.yaml", attached::entry(habits));
+    files
+}
+
+/// Tools that need not be looked for.
+fn loaded(files: &Files) {
+    files.write("config/toolscout/config.yaml", "tools: {tool_search: {enabled: off}}");
+}
+
+#[tokio::test]
+async fn a_client_that_asks_once_gets_the_tools_of_servers_that_start() {
+    let files = attached_files(&["slow=300"]);
+    loaded(&files);
+    let client = Client::stdio(&files, &[], ClientLifecycleMode::Initialize).await;
+    assert!(client.tools().await.get("mcp__fix__echo").is_some());
+    soon(client.service.cancel()).await.unwrap();
+    // And one that does not ask at all.
+    std::fs::remove_dir_all(files.at(".cache")).unwrap();
+    let client = Client::stdio(&files, &[], ClientLifecycleMode::Initialize).await;
+    let result = client.try_call("mcp__fix__echo", json!({"text": "hi"})).await.unwrap();
+    assert_eq!(result.content[0].as_text().unwrap().text, "hi", "{result:?}");
+    soon(client.service.cancel()).await.unwrap();
+}
+
+#[tokio::test]
+async fn tools_of_attached_servers_are_called_through() {
+    let files = attached_files(&[]);
+    let down = json!({"command": "/no/such/program"});
+    files.write("config/toolscout/servers.d/gone.yaml", down);
+    loaded(&files);
+    let mut client = Client::stdio(&files, &[], ClientLifecycleMode::Initialize).await;
+    client.tools().await;
+    let result = client.try_call("mcp__fix__picture", json!({})).await.unwrap();
+    let result = json!(result);
+    assert_eq!(result["content"], json!([{"type": "image", "data": "aGk=", "mimeType": "image/png"}]), "as it came");
+    assert_eq!((&result["structuredContent"], &result["_meta"]["fixture"]), (&json!({"width": 3}), &json!(true)));
+    let result = client.try_call("mcp__fix__fail", json!({})).await.unwrap();
+    assert_eq!(result.is_error, Some(true));
+    let (failed, refused) = client.call("mcp__gone__tool", json!({})).await;
+    assert!(failed);
+    assert_eq!(refused["code"], "SERVER_UNAVAILABLE", "{refused}");
+
+    let progress = CallToolRequestParams::new("mcp__fix__progress");
+    let asked = rmcp::model::ClientRequest::CallToolRequest(rmcp::model::CallToolRequest::new(progress));
+    let options = rmcp::service::PeerRequestOptions::no_options;
+    let running = soon(client.service.send_cancellable_request(asked, options())).await.unwrap();
+    soon(running.await_response()).await.unwrap();
+    let told = soon(client.progress.recv()).await.unwrap();
+    assert_eq!((told.progress, told.total, told.message.as_deref()), (1.0, Some(2.0), Some("step 1")));
+
+    let hang = CallToolRequestParams::new("mcp__fix__hang");
+    let asked = rmcp::model::ClientRequest::CallToolRequest(rmcp::model::CallToolRequest::new(hang));
+    let running = soon(client.service.send_cancellable_request(asked, options())).await.unwrap();
+    soon(running.cancel(None)).await.unwrap();
+    let result = client.try_call("mcp__fix__change", json!({"times": 1})).await.unwrap();
+    assert_eq!(result.is_error, Some(false), "nobody waits for what was cancelled");
+    client.change().await;
+    assert!(client.tools().await.get("mcp__fix__changed_1").is_some());
+    soon(client.service.cancel()).await.unwrap();
+}
+
+#[test]
+fn a_signal_ends_it_and_its_servers_in_order() {
+    for (args, name) in [(&[][..], "TERM"), (&["--http", "127.0.0.1:0"], "INT")] {
+        let files = attached_files(&["stubborn"]);
+        loaded(&files);
+        let mut child =
+            command(&files, args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let ask = |request: Value| request.to_string();
+        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": "mcp__fix__where", "arguments": {}}});
+        let answer = if args.is_empty() {
+            let mut input = child.stdin.as_ref().unwrap();
+            let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            for line in [INITIALIZE.to_owned(), ask(initialized), ask(call)] {
+                writeln!(input, "{line}").unwrap();
+            }
+            BufReader::new(child.stdout.take().unwrap()).lines().nth(1).unwrap().unwrap()
+        } else {
+            let mut line = String::new();
+            BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+            let ready: Value = serde_json::from_str(&line).unwrap();
+            let url = ready["ready"]["url"].as_str().unwrap().to_owned();
+            tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+                let _ = rustls::crypto::ring::default_provider().install_default();
+                let transport = StreamableHttpClientTransport::from_uri(url);
+                let (changes, _) = unbounded_channel();
+                let (progress, _) = unbounded_channel();
+                let ears = Ears { changes, progress };
+                let service = ears.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await.unwrap();
+                let called = service.call_tool(CallToolRequestParams::new("mcp__fix__where"));
+                json!({"result": soon(called).await.unwrap()}).to_string()
+            })
+        };
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let place: Value = serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
+        let server = format!("/proc/{}/stat", place["pid"]);
+        let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
+        let left = std::fs::read_to_string(server).unwrap_or_default();
+        assert!(left.is_empty() || left.contains(") Z "), "{args:?}: {left}");
+    }
 }

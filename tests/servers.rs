@@ -102,8 +102,13 @@ fn a_tool_that_is_not_deferred_is_called_by_its_own_name() {
 fn toolscout_does_not_start_itself_without_end() {
     let files = Files::new();
     let own = json!({ "command": env!("CARGO_BIN_EXE_toolscout"), "args": ["mcp"] });
-    let mut sidecar = attached(&files, json!({ "own": own }));
-    let status = until(&mut sidecar, "own", |status| status["state"] == "down");
+    let wrapped = json!({ "command": "sh", "args": ["-c", format!("exec {} mcp", env!("CARGO_BIN_EXE_toolscout"))] });
+    let mut sidecar = attached(&files, json!({ "own": own, "wrapped": wrapped }));
+    let status = until_state(&mut sidecar, "own", "disabled");
+    assert!(status.get("stderr").is_none(), "it was never started: {status}");
+    let found = sidecar.opened["diagnostics"].to_string();
+    assert_eq!(found.matches("server-is-itself").count(), 1, "{found}");
+    let status = until_state(&mut sidecar, "wrapped", "down");
     assert!(status["stderr"].to_string().contains("would start itself again: take it out there"), "{status}");
 }
 
@@ -393,26 +398,108 @@ fn a_changed_entry_restarts_its_server_alone_and_a_removed_one_ends() {
     assert!(runs(after[1]));
 }
 
+/// A process that is sent a signal.
+fn signal(pid: u64, name: &str) {
+    let sent = std::process::Command::new("kill").args(["-s", name, &pid.to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Process ids of a server and of what it started, which goes as unwillingly.
+fn family(sidecar: &mut Sidecar) -> (u64, u64) {
+    ready(sidecar, "fix");
+    let pid = place(sidecar, "fix", "A")["pid"].as_u64().unwrap();
+    let child = text(&call(sidecar, "mcp__fix__spawn", json!({}))).parse().unwrap();
+    assert!(runs(child) && runs(pid));
+    (pid, child)
+}
+
 #[test]
 fn servers_end_with_the_sidecar_and_all_that_they_started() {
     for (label, habits) in [("a good one", &[][..]), ("one that will not go", &["stubborn"])] {
-        for killed in [false, true] {
+        for how in ["close", "TERM", "INT", "HUP"] {
             let files = Files::new();
             let mut sidecar = attached(&files, json!({ "fix": entry(habits) }));
-            ready(&mut sidecar, "fix");
-            let pid = place(&mut sidecar, "fix", "A")["pid"].as_u64().unwrap();
-            let child: u64 = text(&call(&mut sidecar, "mcp__fix__spawn", json!({}))).parse().unwrap();
-            assert!(runs(child) && runs(pid));
-            if killed && habits.is_empty() {
-                // What it started is its own affair then.
-                drop(sidecar);
-                gone(pid);
-                let _ = std::process::Command::new("kill").arg(child.to_string()).status();
-            } else if !killed {
+            let (pid, child) = family(&mut sidecar);
+            if how == "close" {
                 sidecar.close();
-                assert!(!runs(pid) && !runs(child), "{label}: the sidecar ends last");
+            } else {
+                signal(sidecar.pid().into(), how);
+                assert_eq!(sidecar.ended(), Some(0), "{label}, {how}: in order");
+            }
+            assert!(!runs(pid) && !runs(child), "{label}, {how}: the sidecar ends last");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn servers_of_a_killed_sidecar_end_with_all_that_they_started() {
+    for habits in [&[][..], &["stubborn"]] {
+        let files = Files::new();
+        let mut sidecar = attached(&files, json!({ "fix": entry(habits) }));
+        let (pid, child) = family(&mut sidecar);
+        signal(sidecar.pid().into(), "KILL");
+        gone(pid);
+        gone(child);
+    }
+}
+
+#[test]
+fn a_call_in_flight_has_a_second_when_the_host_is_gone() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "fix": entry(&[]) }));
+    ready(&mut sidecar, "fix");
+    let id = sidecar.send("bridge/call", calling("mcp__fix__progress", json!({})));
+    sidecar.close_input();
+    assert_eq!(text(&sidecar.answer(id)), "done");
+    assert_eq!(sidecar.ended(), Some(0));
+}
+
+#[test]
+fn tools_of_a_server_that_is_down_are_told_with_the_reason() {
+    let files = Files::new();
+    let servers = json!({ "fix": entry(&[]), "die": entry(&["die"]), "off": { "command": "a", "disabled": true } });
+    let mut sidecar = attached(&files, servers);
+    ready(&mut sidecar, "fix");
+    until_state(&mut sidecar, "die", "down");
+    for (server, state, told) in [("die", "down", "is down: it ended with code 3"), ("off", "disabled", "is disabled")]
+    {
+        let name = format!("mcp__{server}__anything");
+        for params in [calling(&name, json!({})), json!({ "name": name, "arguments": {} })] {
+            let answer = sidecar.request("bridge/call", params.clone());
+            assert!(error(&answer).contains(told), "{answer}");
+            let content = &answer["content"];
+            let expected = (&json!("SERVER_UNAVAILABLE"), &json!(server), &json!(state));
+            assert_eq!((&content["code"], &content["server"], &content["state"]), expected);
+            let resolved = sidecar.request("bridge/resolve", params.clone());
+            assert!(resolved["error"].as_str().unwrap().contains(told), "{resolved}");
+            let mut elsewhere = params;
+            elsewhere["scope"] = json!({ "toolsets": { "enabled": ["mcp-fix"] } });
+            if elsewhere["name"] == "tool_call" {
+                let answer = sidecar.request("bridge/call", elsewhere);
+                assert!(!error(&answer).contains("code 3"), "another scope's server is not told of: {answer}");
             }
         }
+        let params = json!({ "name": "tool_describe", "arguments": { "names": [name, "nope", "mcp__fix__nope"] } });
+        let described = sidecar.request("bridge/call", params)["content"].clone();
+        assert!(described["errors"][&name].as_str().unwrap().contains(told), "{described}");
+        assert_eq!(described["not_found"], json!(["nope", "mcp__fix__nope"]), "what a server that answers has not");
+    }
+}
+
+#[test]
+fn a_name_that_was_last_known_to_be_a_servers_is_told_as_its_own() {
+    let files = Files::new();
+    let program = files.at("server");
+    std::os::unix::fs::symlink(mcp::fixture(), &program).unwrap();
+    let servers = json!({ "fix": { "command": program } });
+    ready(&mut attached(&files, servers.clone()), "fix");
+    fs::remove_file(&program).unwrap();
+    let mut sidecar = attached(&files, servers);
+    until_state(&mut sidecar, "fix", "down");
+    for (name, code) in [("echo", json!("SERVER_UNAVAILABLE")), ("nope", Value::Null)] {
+        let answer = call(&mut sidecar, name, json!({}));
+        assert_eq!(answer["content"]["code"], code, "{answer}");
     }
 }
 
@@ -535,10 +622,9 @@ fn connections_of_one_sidecar_share_a_server_unless_it_says_otherwise() {
     gone(of_ann[1]);
     assert!(runs(of_bob[0]) && runs(of_bob[2]), "others still use them");
     assert_eq!(text(&call(&mut bob, "mcp__common__echo", json!({ "text": "here" }))), "here");
-    drop(bob);
-    gone(of_bob[0]);
-    let _ = serving.kill();
-    let _ = serving.wait();
+    signal(serving.id().into(), "TERM");
+    assert!(serving.wait().unwrap().success(), "in order");
+    assert!(!runs(of_bob[0]) && !runs(of_bob[2]) && !socket.exists(), "it ends last, and leaves nothing");
 }
 
 #[test]

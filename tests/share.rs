@@ -702,6 +702,38 @@ fn stop_ends_what_serves_the_workspace() {
 }
 
 #[test]
+fn signals_end_relays_and_what_they_share_in_order() {
+    let site = Site::new();
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let (mut one, other) = (site.ready(&[]), site.ready(&[]));
+        let pid = one.pid();
+        let daemon = watch(pid);
+        kill_process(Pid::from_raw(other.child.id() as i32).unwrap(), signal).unwrap();
+        assert_eq!(other.ended().0, Some(0), "{signal:?}: of a relay as the end of its input");
+        assert_eq!(one.pid(), pid, "{signal:?}: which ends nobody else");
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+        daemon.wait();
+        let (code, errors) = one.ended();
+        assert_eq!(code, Some(1));
+        holds(&errors, &["the shared sidecar ended the connection: it was stopped"]);
+        assert_eq!(site.files("sock"), Vec::<PathBuf>::new(), "{signal:?}: nothing is left behind");
+    }
+}
+
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    let site = Site::new();
+    let mut nohup = Command::new("sh");
+    nohup.args(["-c", "trap '' HUP; exec \"$0\" serve", env!("CARGO_BIN_EXE_toolscout")]);
+    nohup.current_dir(site.path("workspace")).env("XDG_CONFIG_HOME", site.path("config"));
+    let mut host = Host::start(&mut nohup);
+    host.initialize(json!({}));
+    kill_process(Pid::from_raw(host.child.id() as i32).unwrap(), Signal::HUP).unwrap();
+    host.pid();
+    assert_eq!(host.close().0, Some(0));
+}
+
+#[test]
 fn status_shows_what_runs() {
     let site = Site::new();
     assert!(!site.run(&["status"]).1.contains("Shared sidecars"));

@@ -75,7 +75,7 @@ pub enum Command {
     Stop(Stop),
     /// Watch a host and the sidecar at work on a sample catalog
     Demo(Output),
-    /// Be the process that becomes an MCP server, as the sidecar starts it
+    /// Be the process that holds an MCP server, as the sidecar starts it
     #[command(name = crate::servers::launch::SUBCOMMAND, hide = true)]
     BecomeServer {
         /// Process id of the sidecar

@@ -1,12 +1,14 @@
 //! `toolscout mcp`: MCP clients are served by a sidecar in this process, or by the shared one.
 
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeWriter};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::failure::complain;
 use super::flags::{Cli, Common, Mcp, Serve};
@@ -19,6 +21,7 @@ use crate::rpc::Sink;
 use crate::server::{self, Server};
 use crate::servers::MARK;
 use crate::share::say_ready;
+use crate::signals;
 
 /// Serves until the client is gone; over HTTP, for ever.
 pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
@@ -33,8 +36,10 @@ pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
         );
         return ExitCode::FAILURE;
     }
-    let service = Service { scope, context_length: args.context_length, sidecar: sidecar(common, args.shared) };
-    let served = match args.http {
+    let service = service(common, args, scope);
+    let asked = service.ended.clone();
+    let caught = signals::on_end(move || asked.cancel());
+    let served = caught.and_then(|()| match args.http {
         Some(address) => mcp::serve_http(service, address, |address| {
             say_ready(json!({ "url": format!("http://{address}{PATH}") }));
         }),
@@ -42,7 +47,7 @@ pub fn serve(common: &Common, args: &Mcp) -> ExitCode {
             greet("an MCP client");
             mcp::serve_stdio(service)
         }
-    };
+    });
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -63,20 +68,31 @@ fn problem_of(given: &Value) -> Option<String> {
     }
 }
 
-fn sidecar(common: &Common, shared: bool) -> Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync> {
+fn service(common: &Common, args: &Mcp, scope: Value) -> Service {
+    let (context_length, ended) = (args.context_length, CancellationToken::new());
     let tell = |served: io::Result<()>| {
         if let Err(error) = served {
             complain(&error.to_string());
         }
     };
-    if shared {
+    if args.shared {
         let (common, serve) = (common.clone(), Serve { shared: true, ..Serve::default() });
-        return Box::new(move |requests, answers| {
-            tell(shared::relay_between(&common, &serve, requests, answers).map(drop));
-        });
+        let relay = move |requests, answers| tell(shared::relay_between(&common, &serve, requests, answers).map(drop));
+        // Other connections' servers are not this process's to end.
+        let (ending, end) = (Box::new(|| {}), Box::new(|| {}));
+        return Service { scope, context_length, ended, ending, end, sidecar: Box::new(relay) };
     }
-    let server = Server::new(common.options());
-    Box::new(move |requests, answers| tell(server.serve(requests, sink(answers)).map(drop)))
+    let server = Arc::new(Server::new(common.options()));
+    let (ending, last) = (server.clone(), server.clone());
+    let serve = move |requests, answers| tell(server.serve(requests, sink(answers)).map(drop));
+    Service {
+        scope,
+        context_length,
+        ended,
+        ending: Box::new(move || ending.begin_end()),
+        end: Box::new(move || last.end()),
+        sidecar: Box::new(serve),
+    }
 }
 
 #[cfg(unix)]

@@ -68,10 +68,11 @@ pub fn main() -> ExitCode {
         return serve::serve(&common, args);
     }
     if let Command::BecomeServer { sidecar, command } = &command {
-        let (code, error) = launch::launch(*sidecar, command);
-        let program = command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
-        eprintln!("{}", printable::visible(&format!("{program} cannot be started: {error}")));
-        return ExitCode::from(code);
+        return launch::launch(*sidecar, command).unwrap_or_else(|(code, error)| {
+            let program = command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+            eprintln!("{}", printable::visible(&format!("{program} cannot be started: {error}")));
+            ExitCode::from(code)
+        });
     }
     if let Command::Mcp(args) = &command {
         return mcp::serve(&common, args);

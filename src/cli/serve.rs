@@ -14,6 +14,7 @@ use super::flags::{Common, Serve};
 use super::shared;
 use crate::rpc::{Sink, Source};
 use crate::share::Listen;
+use crate::signals::Input;
 use crate::{server, share};
 
 /// Serves until the host is gone, or the last of many has been for a while. Nothing but frames goes to standard
@@ -31,7 +32,7 @@ pub fn serve(common: &Common, args: &Serve) -> ExitCode {
         share::listen(common.options(), listen).map(|()| ExitCode::SUCCESS)
     } else {
         greet("a host");
-        server::serve_stdio(common.options(), Source(io::stdin()), stdout())
+        Input::new(io::stdin()).and_then(|input| server::serve_stdio(common.options(), Source(input), stdout()))
     };
     served.unwrap_or_else(|error| {
         complain(&error.to_string());

@@ -18,6 +18,7 @@ use super::report::Report;
 use super::table::Column;
 use crate::rpc::{Sink, Source};
 use crate::share::{self, RuntimeHome, Shared};
+use crate::signals::Input;
 
 /// How long a shared sidecar stays without a connection, in seconds.
 const IDLE_SECONDS: u32 = 60;
@@ -62,7 +63,7 @@ fn shared(common: &Common, args: &Serve, workspace: Option<&Path>) -> Shared {
 
 pub fn relay(common: &Common, args: &Serve, stdout: Sink) -> io::Result<ExitCode> {
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let well = relay_between(common, args, Source(stdin), stdout)?;
+    let well = relay_between(common, args, Source(Input::new(stdin)?), stdout)?;
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::result::{Answer, nobody_runs, tools};
+use super::result::{Answer, nobody_runs, tools, waits_for_a_server};
 use super::upstream::{Assembled, Failed, Upstream};
 use crate::host::Report;
 
@@ -40,9 +40,9 @@ pub struct Sessions {
 
 impl Sessions {
     /// None yet.
-    pub fn new(common: Upstream) -> Self {
+    pub fn new(common: Upstream, ended: CancellationToken) -> Self {
         let places = Arc::new(Semaphore::new(MAX_SESSIONS));
-        Self { common: Arc::new(common), places, begun: Mutex::default(), ended: CancellationToken::new() }
+        Self { common: Arc::new(common), places, begun: Mutex::default(), ended }
     }
 
     /// One session more.
@@ -185,6 +185,7 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params("the list has one page, so no cursor is valid", None));
         }
         let upstream = self.upstream();
+        upstream.settled().await?;
         let assembled = upstream.assemble(None).await?;
         upstream.set_listed(assembled.etag);
         Ok(ListToolsResult::with_all_items(tools(&assembled.tools.unwrap_or_default())))
@@ -197,7 +198,17 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let upstream = self.upstream();
         let name = request.name.clone();
-        let result = match call(upstream, request, &context).await {
+        let mut answer = call(upstream, request.clone(), &context).await;
+        let may_come = match &answer {
+            Ok(answer) => waits_for_a_server(answer),
+            Err(failed) => failed.is_unknown_name(),
+        };
+        if may_come && !upstream.is_settled() {
+            // It may be the tool of a server that is starting.
+            upstream.settled().await?;
+            answer = call(upstream, request, &context).await;
+        }
+        let result = match answer {
             Ok(answer) => serde_json::from_str::<Answer>(answer.get()).map_err(Failed::Answer)?.into(),
             Err(failed) if failed.is_unknown_name() => {
                 // What is listed and not behind the bridge is for a host to run.

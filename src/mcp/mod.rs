@@ -25,6 +25,7 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use serde_json::Value;
 use tokio::runtime::{self, Runtime};
+use tokio_util::sync::CancellationToken;
 
 use handler::{Handler, Sessions};
 pub use http::PATH;
@@ -33,6 +34,8 @@ use upstream::{Connect, Upstream};
 
 /// How long the sidecars of a process that ends have to end what they started.
 const LAST_ACTS: Duration = Duration::from_secs(3);
+/// How long what is in the middle of a step has to get out of it.
+const LAST_TASKS: Duration = Duration::from_millis(500);
 /// Threads that serve clients, at most.
 const MAX_THREADS: usize = 4;
 
@@ -42,21 +45,46 @@ pub struct Service {
     pub scope: Value,
     /// Context length of the model, in tokens: the listing's budget is a share of it.
     pub context_length: u64,
+    /// Cancelled when nobody is left to be served; whoever cancels it asks for the end.
+    pub ended: CancellationToken,
+    /// Told once that no client is left, before what is on its way is answered.
+    pub ending: Box<dyn Fn() + Send + Sync>,
+    /// Ends what the sidecars of the process have in common, and waits until it has; called last.
+    pub end: Box<dyn FnOnce() + Send>,
     /// Serves one host's connection until it ends: requests to read, answers to write.
     pub sidecar: Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync>,
 }
 
 impl Service {
-    /// Its sessions, and what hears of the end of the last sidecar.
-    fn start(self, runtime: &Runtime) -> (Arc<Sessions>, Receiver<()>) {
-        let Self { scope, context_length, sidecar } = self;
+    /// Its sessions, and what is left to do once they have ended.
+    fn start(self, runtime: &Runtime) -> (Arc<Sessions>, Last) {
+        let Self { scope, context_length, ended, ending, end, sidecar } = self;
         let (alive, gone) = channel();
         let connect = move |requests, answers| {
             let _alive = alive.clone();
             sidecar(requests, answers);
         };
         let connect = Connect { sidecar: Arc::new(connect), runtime: runtime.handle().clone() };
-        (Arc::new(Sessions::new(Upstream::new(scope, context_length, connect))), gone)
+        let sessions = Arc::new(Sessions::new(Upstream::new(scope, context_length, connect), ended.clone()));
+        runtime.spawn(async move {
+            ended.cancelled().await;
+            ending();
+        });
+        (sessions, Last { gone, end })
+    }
+}
+
+/// The end of the sidecars.
+struct Last {
+    /// Closed by the last of them.
+    gone: Receiver<()>,
+    end: Box<dyn FnOnce() + Send>,
+}
+
+impl Last {
+    fn end(self) {
+        let _ = self.gone.recv_timeout(LAST_ACTS);
+        (self.end)();
     }
 }
 
@@ -66,10 +94,10 @@ impl Service {
 /// Where the system gives no thread, or the client's first words are not MCP's.
 pub fn serve_stdio(service: Service) -> io::Result<()> {
     let runtime = runtime()?;
-    let (sessions, gone) = service.start(&runtime);
+    let (sessions, last) = service.start(&runtime);
     let ended = runtime.block_on(async {
         let (stdin, stdout) = rmcp::transport::stdio();
-        let input = Input { stdin, ended: sessions.ended.clone() };
+        let input = Input::new(stdin, sessions.ended.clone());
         match Handler::new(sessions).serve((input, stdout)).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -78,18 +106,27 @@ pub fn serve_stdio(service: Service) -> io::Result<()> {
     });
     // A read of standard input that never returns must keep nobody from leaving.
     runtime.shutdown_background();
-    let _ = gone.recv_timeout(LAST_ACTS);
+    last.end();
     ended
 }
 
-/// Serves all who connect to a loopback address, for ever. `ready` is told the address.
+/// Serves all who connect to a loopback address until the end is asked for. `ready` is told the address.
 ///
 /// # Errors
 /// An address that is taken or not to be had.
 pub fn serve_http(service: Service, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
     let runtime = runtime()?;
-    let (sessions, _gone) = service.start(&runtime);
-    runtime.block_on(http::serve(sessions, address, ready))
+    let (sessions, last) = service.start(&runtime);
+    let ended = sessions.ended.clone();
+    let served = runtime.block_on(async {
+        tokio::select! {
+            served = http::serve(sessions, address, ready) => served,
+            () = ended.cancelled() => Ok(()),
+        }
+    });
+    runtime.shutdown_timeout(LAST_TASKS);
+    last.end();
+    served
 }
 
 fn runtime() -> io::Result<Runtime> {

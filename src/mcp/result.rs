@@ -42,10 +42,10 @@ impl From<Answer> for CallToolResult {
         if let Some(Value::Object(meta)) = answer.meta {
             result.meta = Some(MetaObject(meta));
         }
-        match serde_json::from_str::<Vec<ContentBlock>>(content.get()) {
+        match blocks(&content) {
             // What an MCP server answered goes on as it came.
-            Ok(blocks) => result.content = blocks,
-            Err(_) => {
+            Some(blocks) => result.content = blocks,
+            None => {
                 let object = || serde_json::from_str::<Value>(content.get()).ok().filter(Value::is_object);
                 result.structured_content = result.structured_content.or_else(object);
                 result.content = vec![ContentBlock::text(content.get())];
@@ -53,6 +53,36 @@ impl From<Answer> for CallToolResult {
         }
         result
     }
+}
+
+/// Whether an answer of `bridge/call` says that nothing was invoked since a server is still starting.
+pub fn waits_for_a_server(answer: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Refusal {
+        content: Content,
+    }
+    #[derive(Deserialize)]
+    struct Content {
+        code: String,
+        state: String,
+    }
+    let refusal: Option<Refusal> = serde_json::from_str(answer.get()).ok();
+    refusal.is_some_and(|Refusal { content }| content.code == "SERVER_UNAVAILABLE" && content.state == "starting")
+}
+
+/// The blocks of what an MCP server answered. One that the SDK does not know becomes text, and costs the others nothing.
+fn blocks(content: &RawValue) -> Option<Vec<ContentBlock>> {
+    #[derive(Deserialize)]
+    struct Typed<'a> {
+        #[serde(rename = "type", borrow)]
+        _kind: std::borrow::Cow<'a, str>,
+    }
+    let raw: Vec<&RawValue> = serde_json::from_str(content.get()).ok()?;
+    let block = |raw: &&RawValue| {
+        serde_json::from_str::<Typed<'_>>(raw.get()).ok()?;
+        Some(serde_json::from_str(raw.get()).unwrap_or_else(|_| ContentBlock::text(raw.get())))
+    };
+    raw.iter().map(block).collect()
 }
 
 /// For the model: a tool that is known, and that nobody can run. `source` is its source's name.
@@ -126,6 +156,12 @@ mod tests {
                 "of a server: as it came",
                 json!({"content": [image], "isError": true, "structuredContent": null, "_meta": {"a": 1}}),
                 json!({"content": [image], "structuredContent": null, "isError": true, "_meta": {"a": 1}}),
+            ),
+            (
+                "one block of a type that nobody knows",
+                json!({"content": [image, {"type": "hologram", "data": 1}, {"type": "text", "text": "t"}]}),
+                json!({"content": [image, {"type": "text", "text": "{\"type\":\"hologram\",\"data\":1}"},
+                    {"type": "text", "text": "t"}], "isError": false}),
             ),
             (
                 "an array that is no content",

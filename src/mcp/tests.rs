@@ -55,6 +55,7 @@ fn answer(message: &Value, connection: u32) -> Vec<Value> {
             let tool = json!({ "name": "t", "inputSchema": {} });
             vec![result(json!({ "etag": connection.to_string(), "tools": [tool] }))]
         }
+        ("status", _) => vec![result(json!({ "sources": [] }))],
         ("bridge/call", Some("hangs")) => vec![
             progress(json!({ "kind": "begin", "message": "looking" })),
             progress(json!({ "kind": "report", "progress": 30, "total": 60 })),
@@ -95,7 +96,15 @@ struct Client {
 /// A server in front of the scripted sidecar, until the test's process ends.
 fn start(scope: Value) -> (String, Told) {
     let (told, received) = channel();
-    let service = Service { scope, context_length: 1000, sidecar: Box::new(sidecar(told)) };
+    let (ending, end) = (Box::new(|| {}), Box::new(|| {}));
+    let service = Service {
+        scope,
+        context_length: 1000,
+        ended: CancellationToken::new(),
+        ending,
+        end,
+        sidecar: Box::new(sidecar(told)),
+    };
     let (ready, address) = channel();
     thread::spawn(move || {
         serve_http(service, ([127, 0, 0, 1], 0).into(), move |address| ready.send(address).unwrap()).unwrap();

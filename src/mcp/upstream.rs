@@ -5,7 +5,7 @@
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rmcp::ErrorData;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,11 @@ use crate::host::{Link, News};
 use crate::protocol::VERSION;
 use crate::protocol::errors::{RpcError, code};
 use crate::rpc::PeerError;
+
+/// How long the first list of tools waits for servers that start.
+const SETTLING: Duration = Duration::from_secs(5);
+/// Time between two looks at them.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// How a sidecar is connected to.
 #[derive(Clone)]
@@ -36,6 +41,8 @@ pub struct Upstream {
     news: Arc<News>,
     /// Held while a connection is made, so that one is made at a time.
     link: tokio::sync::Mutex<Option<Arc<Link>>>,
+    /// Set once servers had the time to start.
+    settled: tokio::sync::OnceCell<()>,
     /// When it was last needed.
     used: Mutex<Instant>,
     /// Of the array that the client has.
@@ -125,6 +132,7 @@ impl Upstream {
             connect,
             news: Arc::new(News::new(0)),
             link: tokio::sync::Mutex::new(None),
+            settled: tokio::sync::OnceCell::new(),
             used: Mutex::new(Instant::now()),
             listed: Mutex::default(),
         }
@@ -178,6 +186,42 @@ impl Upstream {
     /// Changes to the catalog from now on.
     pub fn news(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
+    }
+
+    /// Waits, once and no longer than [`SETTLING`], until no configured server is starting whose tools are not known: a
+    /// client may ask for its tools once and never again.
+    ///
+    /// # Errors
+    /// See [`Failed`].
+    pub async fn settled(&self) -> Result<(), Failed> {
+        #[derive(Deserialize)]
+        struct Status {
+            sources: Vec<SourceStatus>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct SourceStatus {
+            state: String,
+            tool_count: u64,
+        }
+        let look = async || {
+            loop {
+                let answer = self.link().await?.request("status", json!({})).await.map_err(Failed::Asked)?;
+                let Status { sources } = serde_json::from_str(answer.get()).map_err(Failed::Answer)?;
+                let starting = sources.iter().any(|source| source.state == "starting" && source.tool_count == 0);
+                if !starting {
+                    return Ok(());
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let wait = async || tokio::time::timeout(SETTLING, look()).await.unwrap_or(Ok(()));
+        self.settled.get_or_try_init(wait).await.map(|_| ())
+    }
+
+    /// Whether servers had that time.
+    pub fn is_settled(&self) -> bool {
+        self.settled.initialized()
     }
 
     /// The array of a turn, unless it is still the one that `known` names.

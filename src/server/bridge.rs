@@ -11,11 +11,13 @@ use serde_json::{Map, Value};
 
 use super::connections::manage;
 use super::current::{Current, off_thread, scope};
+use super::servers::Configured;
 use super::session::Session;
 use crate::call::connections::{self as asked, Action, Wanted};
 use crate::call::envelope::{self, Entry};
 use crate::call::plan::{Access, stages};
 use crate::call::{Checker, Problem, arguments, suggest};
+use crate::catalog::describe::Elsewhere;
 use crate::catalog::json_text::push_compact;
 use crate::catalog::scope::Scope;
 use crate::catalog::source::{Origin, Tool};
@@ -33,6 +35,7 @@ use crate::rpc::Call;
 struct Sight {
     catalog: Arc<Catalog>,
     view: Arc<View>,
+    servers: Arc<Vec<Configured>>,
 }
 
 impl Sight {
@@ -45,7 +48,24 @@ impl Sight {
                 off_thread(move || catalog.view(&scope)).await?
             }
         };
-        Ok(Self { catalog, view })
+        Ok(Self { catalog, view, servers: current.servers.clone() })
+    }
+
+    /// What the model is told of a name that is no tool now, where a configured server that does not answer may have it
+    /// and the scope grants it.
+    fn withheld(&self, name: &str) -> Option<Problem> {
+        let scope = &self.view.scope;
+        let granted = |server: &&Configured| {
+            let toolset = server.source.as_ref().map_or(&*server.name, |source| &*source.toolset);
+            scope.grants_toolset(toolset, &server.name) && (!scope.names_tools() || scope.grants_tool(name))
+        };
+        let withheld = self.servers.iter().filter(granted).find_map(|server| Some((server, server.withholds(name)?)));
+        let (configured, why) = withheld?;
+        let server = &configured.name;
+        let shown: String = name.chars().take(128).collect();
+        let error = format!("`{shown}` cannot be used now: the MCP server `{server}` {why}. Nothing was invoked.");
+        let problem = Problem::new(error).with("code", "SERVER_UNAVAILABLE".into());
+        Some(problem.with("server", server.clone().into()).with("state", configured.state().into()))
     }
 }
 
@@ -91,6 +111,9 @@ impl Asked {
                 Ok(Self::Call(Called::Directly(id, entry)))
             }
             (_, None) => {
+                if let Some(problem) = sight.withheld(name) {
+                    return Ok(Self::Call(Called::Bridged(Err(problem))));
+                }
                 let shown: String = name.chars().take(128).collect();
                 let message = format!("`{shown}` is no bridge tool and no deferred tool in scope: run it yourself");
                 Err(RpcError::invalid_params("/name", message))
@@ -224,7 +247,7 @@ async fn search(
             return content(off_thread(answer).await?, false);
         }
     };
-    let answer = move |Sight { catalog, view }: Sight| {
+    let answer = move |Sight { catalog, view, .. }: Sight| {
         let groups: Vec<_> = queries.iter().map(|query| search::run(&catalog, &view, query, limit)).collect();
         search::answer(&catalog, &view, &groups, &view.unavailable(&catalog))
     };
@@ -244,7 +267,12 @@ async fn describe(
 ) -> Result<BridgeResult, RpcError> {
     match arguments::object(given).and_then(|given| arguments::names(&given)) {
         Ok(names) => {
-            let elsewhere = remote::describe(call, current, sight, &names).await?;
+            let mut elsewhere = remote::describe(call, current, sight, &names).await?;
+            for name in &names {
+                if let Some(problem) = sight.withheld(name.trim()) {
+                    elsewhere.entry(name.clone()).or_insert(Elsewhere::Error(problem.error));
+                }
+            }
             let answer = describe::answer_with(&sight.catalog, &sight.view, &names, |name| elsewhere.get(name));
             content(answer, false)
         }
@@ -326,7 +354,10 @@ fn deferred(sight: &Sight, name: &str) -> Result<ToolId, Refused> {
             Err(refuse_problem(Problem::new(format!("Nothing was invoked: {directly}"))))
         }
         Named::Unknown => {
-            let Sight { catalog, view } = sight;
+            if let Some(problem) = sight.withheld(name) {
+                return Err(refuse_problem(problem));
+            }
+            let Sight { catalog, view, .. } = sight;
             let candidates = (0..catalog.sources.len()).filter(|source| view.counts[*source] > 0).flat_map(|source| {
                 let label = catalog.sources[source].info.name.as_str();
                 view.deferred_of(catalog, source).map(move |(_, tool)| (&*tool.name, names::bare(&tool.tool, label)))

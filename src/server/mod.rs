@@ -123,6 +123,12 @@ impl Server {
 }
 
 impl Server {
+    /// The process is about to end: from now on MCP servers have a second until they are asked to end, and half of one
+    /// more until they are killed. While that runs, the last requests are answered.
+    pub fn begin_end(&self) {
+        self.process.servers.begin_end();
+    }
+
     /// Ends all MCP servers and waits until they have. For the end of the process.
     pub fn end(&self) {
         self.process.servers.end();
@@ -134,9 +140,29 @@ impl Server {
 /// # Errors
 /// Where the system gives no thread.
 pub fn serve_stdio(options: Options, read: impl io::Read + Send + 'static, sink: Sink) -> io::Result<ExitCode> {
-    let server = Server::new(options);
-    let ended = server.serve(read, sink);
+    let server = Arc::new(Server::new(options));
+    let ended = server.serve(Last { read, server: server.clone() }, sink);
     server.end();
     let ended = ended?;
     Ok(if ended.well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The input of the only host: when it ends, so does what was started for it.
+struct Last<R> {
+    read: R,
+    server: Arc<Server>,
+}
+
+impl<R: io::Read> io::Read for Last<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.read.read(buffer);
+        let ended = match &read {
+            Ok(count) => *count == 0 && !buffer.is_empty(),
+            Err(error) => error.kind() != io::ErrorKind::Interrupted,
+        };
+        if ended {
+            self.server.begin_end();
+        }
+        read
+    }
 }

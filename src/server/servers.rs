@@ -8,7 +8,7 @@ use super::session::{Process, ServerAsking};
 use crate::catalog::source::{Kind, Origin, Source, SourceInfo};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::servers::spec::{Asking, Outcome, Written, read};
-use crate::servers::{Attached, State, View};
+use crate::servers::{Attached, State, View, is_this_program};
 use crate::workspace::config::{Config, Server};
 
 /// A configured server as one view of the catalog has it.
@@ -74,6 +74,33 @@ impl Configured {
         self.source.as_ref().is_some_and(|own| Arc::ptr_eq(own, source))
     }
 
+    /// Why a name that is no tool now may be one of this server's; `None` where it answers, or the name is another's.
+    pub fn withholds(&self, name: &str) -> Option<String> {
+        let why = match &self.standing {
+            Standing::Attached(_, view) => match (view.state, &view.reason) {
+                (State::Ready, _) => return None,
+                (State::Starting, None) => "is still starting; try again in a moment".to_owned(),
+                (State::Starting, Some(reason)) => format!("is being started again ({reason}); try again in a moment"),
+                (State::Down, Some(reason)) => format!("is down: {reason}"),
+                (State::Down, None) => "is down".to_owned(),
+            },
+            Standing::Faulty(why) => format!("is not run: {why}"),
+            Standing::Disabled => "is disabled in the configuration".to_owned(),
+            Standing::Untrusted => "waits until the user trusts it".to_owned(),
+        };
+        // As a visible name spells it.
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let label: String = self.name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+        let prefixed = || name.strip_prefix("mcp__")?.strip_prefix(&*label)?.strip_prefix("__");
+        let known = match &self.standing {
+            Standing::Attached(_, view) => view.last_source.as_ref(),
+            _ => None,
+        };
+        let known =
+            || known.is_some_and(|source| source.tools.iter().any(|tool| name == &*tool.name || name == &*tool.tool));
+        (prefixed().is_some_and(|tool| !tool.is_empty()) || known()).then_some(why)
+    }
+
     /// The server, if it is in use.
     pub fn attached(&self) -> Option<&Arc<Attached>> {
         match &self.standing {
@@ -106,7 +133,21 @@ pub fn settle(process: &Process, asking: &ServerAsking, config: &Config, before:
 fn one(process: &Process, name: &str, server: &Server, asking: Asking<'_>, before: Option<&Configured>) -> Configured {
     let written = Written { name, node: &server.node, file: &server.origin.file, pointer: &server.pointer };
     let (outcome, mut diagnostics) = read(&written, asking);
+    let say = |code, message: &str| Diagnostic {
+        file: server.origin.file.clone(),
+        line: server.origin.place.line,
+        column: server.origin.place.column,
+        severity: Severity::Warning,
+        code,
+        message: format!("the server `{name}`: {message}"),
+        pointer: server.pointer.clone(),
+    };
     let standing = match outcome {
+        Outcome::Run(spec) if is_this_program(&spec.reach, process.options.launcher.as_ref()) => {
+            diagnostics
+                .push(say("server-is-itself", "it is Toolscout, which would start itself again: take it out here"));
+            Standing::Disabled
+        }
         Outcome::Disabled => Standing::Disabled,
         Outcome::Run(_) if process.options.without_servers => Standing::Disabled,
         Outcome::Faulty(why) => Standing::Faulty(why),
@@ -120,15 +161,6 @@ fn one(process: &Process, name: &str, server: &Server, asking: Asking<'_>, befor
                 Err(error) => Standing::Faulty(error.to_string()),
             }
         }
-    };
-    let say = |code, message: &str| Diagnostic {
-        file: server.origin.file.clone(),
-        line: server.origin.place.line,
-        column: server.origin.place.column,
-        severity: Severity::Warning,
-        code,
-        message: format!("the server `{name}`: {message}"),
-        pointer: server.pointer.clone(),
     };
     if let Standing::Attached(_, view) = &standing {
         diagnostics.extend(view.warnings.iter().map(|warning| say(warning.code, &warning.message)));

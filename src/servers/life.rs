@@ -8,14 +8,14 @@ use rmcp::ClientHandler;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::{ClientInitializeError, NotificationContext, Peer, RoleClient, RunningService, ServiceExt};
 use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::Cache;
 use super::call::Waiting;
 use super::http;
-use super::process::{self, Process, Starter};
+use super::process::{self, GRACE, Process, Starter};
 use super::server::{Server, State};
 use super::spec::Reach;
 use super::stdout::{self, LONGEST};
@@ -29,6 +29,8 @@ const SHORT: Duration = Duration::from_secs(4);
 const WELL: Duration = Duration::from_secs(60);
 /// Changes of a list are gathered for so long; for a server that goes on changing it, ever longer up to the second.
 const GATHER: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// How long requests in flight put off the end of servers when the process is about to end.
+const LAST_CALLS: Duration = Duration::from_secs(1);
 /// How long the last words of a process that has ended are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
@@ -41,20 +43,31 @@ pub struct Around {
     pub launcher: Option<PathBuf>,
     /// Keeps lists of tools.
     pub cache: Cache,
+    /// Since when the process is about to end.
+    pub ending: watch::Receiver<Option<Instant>>,
 }
 
-/// Lives until `end`.
+/// Lives until `end`; where the process is about to end, [`LAST_CALLS`] longer at most, and gone [`GRACE`] after that began.
 pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
     let mut pause = PAUSES.0;
     loop {
         let begun = Instant::now();
         let mut body = Body::default();
-        let stop = tokio::select! {
-            stop = run(&server, &around, &mut body) => Some(stop),
-            () = end.cancelled() => None,
+        let ending = async {
+            let mut ending = around.ending.clone();
+            tokio::select! {
+                () = end.cancelled() => {}
+                () = async { let _ = ending.wait_for(Option::is_some).await; tokio::time::sleep(LAST_CALLS).await } => {}
+            }
+            let since = *around.ending.borrow();
+            since.unwrap_or_else(Instant::now)
         };
-        let told = stop.is_none();
-        body.end(told).await;
+        let (stop, grace) = tokio::select! {
+            biased;
+            since = ending => (None, Some(GRACE.saturating_sub(since.elapsed()))),
+            stop = run(&server, &around, &mut body) => (Some(stop), None),
+        };
+        body.end(grace).await;
         let Some(Stop { reason, ran }) = stop else { break };
         let reason = server.spec.shown(&reason);
         tracing::warn!(server = server.spec.name, reason, "an MCP server does not run");
@@ -77,10 +90,13 @@ pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
         }
         pause = (pause * 2).min(PAUSES.1);
     }
-    server.change(|view| {
-        (view.state, view.peer, view.source) = (State::Down, None, None);
-        view.reason = Some("it was ended".to_owned());
-    });
+    // Who still asks sees the tools that it had: one catalog, however fast the end comes.
+    if server.view().state == State::Ready {
+        server.change(|view| {
+            (view.state, view.peer) = (State::Down, None);
+            view.reason = Some("it was ended".to_owned());
+        });
+    }
 }
 
 /// Why a server does not run.
@@ -125,13 +141,13 @@ impl Drop for Task {
 
 impl Body {
     /// Closes its standard input, then ends its process and all that it started, and hears its last words.
-    async fn end(self, told: bool) {
+    async fn end(self, grace: Option<Duration>) {
         drop(self.service);
         if let Some(process) = self.process {
-            process.end(told).await;
+            process.end(grace).await;
         }
-        if let Some(mut errors) = self.errors {
-            // What it said at the end says most.
+        if let (Some(mut errors), None) = (self.errors, grace) {
+            // What it said at the end says most. Nobody asks about one that was told to end.
             let _ = tokio::time::timeout(LAST_WORDS, &mut errors.0).await;
         }
     }
@@ -279,7 +295,7 @@ fn take(server: &Arc<Server>, around: &Around, listed: Listed, ready: Option<(Pe
         return;
     }
     server.change(|view| {
-        (view.source, view.warnings) = (Some(source), warnings);
+        (view.last_source, view.source, view.warnings) = (Some(source.clone()), Some(source), warnings);
         if let Some((peer, took)) = ready {
             (view.state, view.reason, view.peer, view.started_in) = (State::Ready, None, Some(peer), Some(took));
         }

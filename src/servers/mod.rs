@@ -23,6 +23,6 @@ mod variables;
 
 pub use call::Progress;
 pub use pool::Pool;
-pub use process::MARK;
+pub use process::{MARK, is_this_program};
 pub use server::{Attached, Server, State, View};
 pub use tools::Warning;

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::sync::watch;
@@ -27,6 +27,8 @@ pub struct Pool {
     cache: Cache,
     state: Mutex<Pooled>,
     news: watch::Sender<u64>,
+    /// Since when the process is about to end.
+    ending: watch::Sender<Option<Instant>>,
 }
 
 #[derive(Default)]
@@ -49,7 +51,13 @@ struct Engine {
 impl Pool {
     /// Without servers. `launcher` is this program, `cache` the folder for what may be lost.
     pub fn new(launcher: Option<PathBuf>, cache: Option<PathBuf>) -> Self {
-        Self { launcher, cache: Cache(cache), state: Mutex::default(), news: watch::Sender::new(0) }
+        Self {
+            launcher,
+            cache: Cache(cache),
+            state: Mutex::default(),
+            news: watch::Sender::new(0),
+            ending: watch::Sender::new(None),
+        }
     }
 
     /// The folder for what may be lost.
@@ -87,8 +95,12 @@ impl Pool {
         let server = Arc::new(Server::new(spec, source, self.news.clone()));
         let end = engine.end.child_token();
         let attached = Arc::new(Attached::new(server.clone(), engine.handle(), end.clone()));
-        let around =
-            Around { starter: engine.starter.clone(), launcher: self.launcher.clone(), cache: self.cache.clone() };
+        let around = Around {
+            starter: engine.starter.clone(),
+            launcher: self.launcher.clone(),
+            cache: self.cache.clone(),
+            ending: self.ending.subscribe(),
+        };
         let alive = engine.alive.clone();
         engine.runtime.spawn(async move {
             let _alive = alive;
@@ -96,6 +108,11 @@ impl Pool {
         });
         state.servers.push(Arc::downgrade(&attached));
         Ok(attached)
+    }
+
+    /// The process is about to end: servers end with who uses them, or soon; see [`life::live`].
+    pub fn begin_end(&self) {
+        self.ending.send_if_modified(|since| since.is_none() && since.replace(Instant::now()).is_none());
     }
 
     /// Ends all servers and waits until they have. None starts any more.
@@ -106,6 +123,7 @@ impl Pool {
             state.engine.take()
         };
         let Some(Engine { runtime, starter, end, alive, gone }) = engine else { return };
+        self.begin_end();
         end.cancel();
         drop(alive);
         // One that was killed is gone soon after.

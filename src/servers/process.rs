@@ -1,7 +1,7 @@
 //! The process of a server that speaks over its standard streams: its start, and its end with all that it started.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use super::spec::Reach;
 
-/// How long a server has to end after it was asked to.
-pub const GRACE: Duration = Duration::from_secs(2);
+/// How long a server has to end, from when that is wanted: a client of the sidecar gives it 2 s in all.
+pub const GRACE: Duration = Duration::from_millis(1500);
 
 /// Starts processes on one thread that lives as long as this: the kernel ends a server that asked for it when the
 /// *thread* that started it does, not the process.
@@ -71,6 +71,26 @@ pub struct Streams {
 /// Set for every server: a Toolscout that is started so would read the same configuration and start itself without end.
 pub const MARK: &str = "TOOLSCOUT_SERVER";
 
+/// Whether it would be this program's own MCP server (`toolscout mcp`): this very file, or one of its name.
+pub fn is_this_program(reach: &Reach, this: Option<&PathBuf>) -> bool {
+    let Reach::Stdio { command, args, env, inherited, cwd } = reach else { return false };
+    if !args.iter().any(|arg| arg == "mcp") {
+        return false;
+    }
+    let command = Path::new(command);
+    if command.file_stem().is_some_and(|name| name == env!("CARGO_PKG_NAME")) {
+        return true;
+    }
+    let Some(this) = this.and_then(|this| this.canonicalize().ok()) else { return false };
+    let is_this = |path: PathBuf| path.canonicalize().is_ok_and(|path| path == this);
+    if command.components().count() > 1 {
+        return is_this(cwd.as_ref().map_or_else(|| command.to_owned(), |cwd| cwd.join(command)));
+    }
+    let separator = if cfg!(windows) { ';' } else { ':' };
+    let folders = env.get("PATH").or_else(|| inherited.get("PATH"));
+    folders.is_some_and(|folders| folders.split(separator).any(|folder| is_this(Path::new(folder).join(command))))
+}
+
 /// Starts the process of a server. `launcher` is this program, through which it is started so that it ends with the
 /// sidecar however that ends.
 ///
@@ -119,12 +139,12 @@ impl Process {
         }
     }
 
-    /// Ends it and all of its group: asks first if it is `asked`, and kills what is left after [`GRACE`]. Its standard
+    /// Ends it and all of its group: asks first if there is a `grace`, and kills what is left after that. Its standard
     /// input should be closed by then.
-    pub async fn end(mut self, asked: bool) {
-        if asked {
+    pub async fn end(mut self, grace: Option<Duration>) {
+        if let Some(grace) = grace {
             self.signal(Ask::End);
-            let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
+            let _ = tokio::time::timeout(grace, self.child.wait()).await;
         }
         // Even if it has ended itself: what it started may not have.
         self.signal(Ask::Die);

@@ -43,6 +43,8 @@ pub struct View {
     pub reason: Option<String>,
     /// Its tools: those it listed, or until it has those it is known to have had.
     pub source: Option<Arc<Source>>,
+    /// The last tools that it is known to have had, even if they are not served now.
+    pub last_source: Option<Arc<Source>>,
     /// What is odd about it.
     pub warnings: Vec<Warning>,
     /// What last went wrong, even if all is well now.
@@ -75,6 +77,7 @@ impl Server {
             version: 0,
             state: State::Starting,
             reason: None,
+            last_source: source.clone(),
             source,
             warnings: Vec::new(),
             last_error: None,

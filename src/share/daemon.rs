@@ -11,16 +11,15 @@ use super::Shared;
 use super::endpoint::Endpoint;
 use super::greeting::{END_MARK, Farewell, Hello, Want, Welcome, read_line, write_line};
 use super::lock::Lock;
-use super::presence::Presence;
+use super::presence::{LAST_ANSWERS, Presence};
 use super::unix_socket::{accept, hang_up, let_go, serve as serve_stream};
 use crate::rpc::End;
 use crate::server::session::Options;
 use crate::server::{Ended, Server};
+use crate::signals;
 
 /// How long whoever connects may take to say what for, and to take the farewell.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long the last answers may take once the daemon is told to end.
-const LAST_ANSWERS: Duration = Duration::from_secs(3);
 
 /// Serves until the last connection has been gone for `idle`, or somebody asks for the end. The process was started
 /// by a relay with the endpoint's lock as standard input and its bound socket as standard output.
@@ -46,7 +45,10 @@ pub fn serve(options: Options, shared: &Shared, stdin: File, stdout: OwnedFd, id
     });
     let receiving = daemon.clone();
     accept(listener, move |stream| receiving.receive(stream))?;
+    let ending = daemon.clone();
+    signals::on_end(move || ending.presence.end())?;
     daemon.presence.wait_idle(Some(idle));
+    daemon.server.begin_end();
     daemon.presence.wait_empty(LAST_ANSWERS);
     daemon.server.end();
     let silent = fs::metadata(&endpoint.log).is_ok_and(|log| log.len() == 0);

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// way.
 const FIRST: Duration = Duration::from_secs(10);
 
+/// How long the last answers may take once the process is told to end.
+pub const LAST_ANSWERS: Duration = Duration::from_secs(3);
+
 /// Ends a connection from this side, as if its host had closed it.
 type HangUp = Box<dyn Fn() + Send>;
 

@@ -11,11 +11,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::lock::Lock;
-use super::presence::Presence;
+use super::presence::{LAST_ANSWERS, Presence};
 use super::{endpoint, folder, say_ready};
 use crate::rpc::Sink;
 use crate::server::session::Options;
 use crate::server::{Ended, Server};
+use crate::signals;
 
 /// How long accepting rests after it failed: descriptors are used up, and only a connection's end frees some.
 const REST: Duration = Duration::from_millis(50);
@@ -46,8 +47,12 @@ pub fn listen(options: Options, path: &Path, idle: Option<Duration>) -> io::Resu
         let_go(&stream);
         ended.map(drop)
     })?;
+    let ending = presence.clone();
+    signals::on_end(move || ending.end())?;
     say_ready(json!({ "url": format!("unix:{}", path.display()) }));
     presence.wait_idle(idle);
+    server.begin_end();
+    presence.wait_empty(LAST_ANSWERS);
     server.end();
     lock.remove_and_release(&[&path]);
     Ok(())

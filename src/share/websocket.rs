@@ -20,12 +20,13 @@ use serde_json::json;
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Error, Message, Utf8Bytes, WebSocket};
 
-use super::presence::Presence;
+use super::presence::{LAST_ANSWERS, Presence};
 use super::say_ready;
 use crate::rpc::Sink;
 use crate::rpc::codec::{Decoder, Event, Framing, frame_start};
 use crate::server::Server;
 use crate::server::session::Options;
+use crate::signals;
 use gate::Gate;
 use wire::{ReadHalf, Wire, WriteHalf};
 
@@ -67,8 +68,12 @@ pub fn listen(options: Options, address: SocketAddr, origins: Vec<String>, idle:
         }
     };
     thread::Builder::new().name("toolscout-accept".to_owned()).spawn(accepting)?;
+    let ending = presence.clone();
+    signals::on_end(move || ending.end())?;
     say_ready(ready);
     presence.wait_idle(idle);
+    host.server.begin_end();
+    presence.wait_empty(LAST_ANSWERS);
     host.server.end();
     Ok(())
 }

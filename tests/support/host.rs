@@ -136,6 +136,21 @@ impl Sidecar {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
+    /// The id of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
+    /// Closes its standard input; its answers can still be read.
+    pub fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// Waits until it has ended of itself, and gives its exit code.
+    pub fn ended(mut self) -> Option<i32> {
+        self.child.as_mut().unwrap().wait().unwrap().code()
+    }
+
     /// Closes its standard input and waits until it has ended.
     pub fn close(mut self) {
         self.input = None;

@@ -93,7 +93,7 @@ pub(super) async fn search(
 
 /// The answer with local tools alone, and why.
 pub(super) fn answer_without(sight: &Sight, queries: &[String], limit: Option<u32>, failure: &Failure) -> String {
-    let Sight { catalog, view } = sight;
+    let Sight { catalog, view, .. } = sight;
     let groups: Vec<_> = queries.iter().map(|query| search::run(catalog, view, query, limit)).collect();
     let (status, message) = told(failure);
     with_remote_status(search::answer(catalog, view, &groups, &view.unavailable(catalog)), status, &message)
