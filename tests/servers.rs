@@ -197,6 +197,17 @@ fn pages_are_read_to_their_end_and_no_further() {
     assert!(findings(&mut sidecar).contains("server-repeated-cursor"));
 }
 
+#[test]
+fn a_server_without_tools_is_ready() {
+    let files = Files::new();
+    let servers = json!({ "prompts": entry(&["toolless"]), "unlisted": entry(&["unlisted"]) });
+    let mut sidecar = attached(&files, servers);
+    for server in ["prompts", "unlisted"] {
+        let status = until(&mut sidecar, server, |status| status["state"] != "starting");
+        assert_eq!((&status["state"], &status["toolCount"]), (&json!("ready"), &json!(0)), "{status}");
+    }
+}
+
 /// Codes of what was last published of the file of servers.
 fn findings(sidecar: &mut Sidecar) -> String {
     let notes = sidecar.notes("diagnostics/publish");
