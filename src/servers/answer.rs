@@ -167,7 +167,8 @@ mod tests {
         assert_eq!((cut.content.len(), cut.meta), (2, None));
         let kept: Value = serde_json::from_slice(&std::fs::read(cut.whole.unwrap()).unwrap()).unwrap();
         assert_eq!(kept["_meta"], noted.meta.unwrap());
-        let resource = json!({"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": text}});
+        let resource =
+            json!({"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": text}});
         let cut = answer(json!([resource]), None).within(100, Some(folder.path()));
         let expected = json!({"uri": "file:///a", "mimeType": "text/plain", "text": "x".repeat(100)});
         assert_eq!(cut.content[0]["resource"], expected);
@@ -180,8 +181,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let big = answer(json!([{"type": "text", "text": "x".repeat(1 << 20)}]), None);
         let kept: Vec<Answer> = std::thread::scope(|scope| {
-            let calls: Vec<_> =
-                (0..16).map(|_| scope.spawn(|| big.clone().within(10, Some(folder.path())))).collect();
+            let calls: Vec<_> = (0..16).map(|_| scope.spawn(|| big.clone().within(10, Some(folder.path())))).collect();
             calls.into_iter().map(|call| call.join().unwrap()).collect()
         });
         for answer in kept {

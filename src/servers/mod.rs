@@ -18,6 +18,7 @@ pub mod spec;
 mod stdout;
 mod tail;
 mod tools;
+mod transport;
 mod variables;
 
 pub use call::Progress;
