@@ -202,6 +202,17 @@ fn pages_are_read_to_their_end_and_no_further() {
     assert!(findings(&mut sidecar).contains("server-repeated-cursor"));
 }
 
+#[test]
+fn a_server_without_tools_is_ready() {
+    let files = Files::new();
+    let servers = json!({ "prompts": entry(&["toolless"]), "unlisted": entry(&["unlisted"]) });
+    let mut sidecar = attached(&files, servers);
+    for server in ["prompts", "unlisted"] {
+        let status = until(&mut sidecar, server, |status| status["state"] != "starting");
+        assert_eq!((&status["state"], &status["toolCount"]), (&json!("ready"), &json!(0)), "{status}");
+    }
+}
+
 /// Codes of what was last published of the file of servers.
 fn findings(sidecar: &mut Sidecar) -> String {
     let notes = sidecar.notes("diagnostics/publish");
@@ -312,8 +323,8 @@ fn noise_costs_nothing_and_is_told() {
         let tools = if server == "wide" { TOOLS + 1 } else { TOOLS };
         assert_eq!(status["toolCount"], tools, "{server}");
     }
-    let stderr = mcp::status(&mut sidecar, "loud")["stderr"].clone();
-    assert!(stderr.to_string().len() <= 66 << 10, "bounded");
+    let loud = until(&mut sidecar, "loud", |status| status["stderr"].as_array().is_some_and(|lines| !lines.is_empty()));
+    assert!(loud["stderr"].to_string().len() <= 66 << 10, "bounded");
     let answer = call(&mut sidecar, "mcp__fix__noise", json!({}));
     assert_eq!(text(&answer), "said");
     let found = findings(&mut sidecar);
@@ -324,6 +335,59 @@ fn noise_costs_nothing_and_is_told() {
         .request("bridge/call", json!({ "name": "tool_describe", "arguments": { "names": ["mcp__wide__wide"] } }));
     let properties = &described["content"]["tools"]["mcp__wide__wide"]["parameters"]["properties"];
     assert_eq!(properties.as_object().unwrap().len(), 1500);
+}
+
+#[test]
+fn a_server_that_tells_without_end_is_read_slowly() {
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "rude": entry(&["rude"]), "fix": entry(&[]) }));
+    ready(&mut sidecar, "rude");
+    ready(&mut sidecar, "fix");
+    assert_eq!(text(&call(&mut sidecar, "mcp__rude__tell", json!({}))), "told");
+    let deadline = Instant::now() + DEADLINE;
+    while !findings(&mut sidecar).contains("server-flood") {
+        assert!(Instant::now() < deadline);
+        assert_eq!(text(&call(&mut sidecar, "mcp__fix__echo", json!({ "text": "hi" }))), "hi");
+    }
+    assert_eq!(text(&call(&mut sidecar, "mcp__rude__echo", json!({ "text": "still" }))), "still");
+}
+
+#[test]
+fn a_server_that_reads_nothing_is_started_again() {
+    let files = Files::new();
+    let mut rude = entry(&["rude"]);
+    rude["call_timeout"] = json!(1);
+    let mut sidecar = attached(&files, json!({ "rude": rude }));
+    ready(&mut sidecar, "rude");
+    let first = place(&mut sidecar, "rude", "A")["pid"].as_u64().unwrap();
+    call(&mut sidecar, "mcp__rude__deaf", json!({}));
+    let answer = call(&mut sidecar, "mcp__rude__echo", json!({ "text": "z".repeat(1_000_000) }));
+    assert!(error(&answer).contains("1 s") || error(&answer).contains("it hung"), "{answer}");
+    let hung = |status: &Value| status["lastError"].as_str().is_some_and(|why| why.starts_with("it hung"));
+    until(&mut sidecar, "rude", hung);
+    ready(&mut sidecar, "rude");
+    gone(first);
+    assert_ne!(place(&mut sidecar, "rude", "A")["pid"], first);
+}
+
+#[test]
+fn a_server_that_closes_its_standard_input_is_started_again() {
+    let files = Files::new();
+    let closes = r#"read -r line
+        printf '%s\n' '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}'
+        read -r line; read -r line
+        printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}'
+        exec <&-
+        sleep 1000"#;
+    let mut sidecar = attached(&files, json!({ "closes": { "command": "sh", "args": ["-c", closes] } }));
+    ready(&mut sidecar, "closes");
+    let deadline = Instant::now() + DEADLINE;
+    // Which is seen by who writes to it, once it has; what was written before is lost.
+    let closed = |status: &Value| status["lastError"] == "it closed its standard input";
+    while !closed(&mcp::status(&mut sidecar, "closes")) {
+        assert!(Instant::now() < deadline);
+        sidecar.send("bridge/call", calling("mcp__closes__t", json!({})));
+    }
 }
 
 #[test]
@@ -529,6 +593,49 @@ fn variables_are_those_of_the_asking_connection_and_never_shown() {
 }
 
 #[test]
+fn a_secret_shows_nowhere_though_a_server_tells_it() {
+    let files = Files::new();
+    let mut server = entry(&["rude"]);
+    server["env"] =
+        json!({ "KEY": "-----BEGIN-----\nfirst-line-of-key\nsecond-line-of-key", "TOKEN": "Bearer ${SECRET_OF_TEST}" });
+    let web = json!({ "url": "http://user:pass-of-user@127.0.0.1:9/x?key=key-in-query", "headers": { "A": "key-in-header" } });
+    let mut starting = command(&files, json!({ "fix": server, "web": web }));
+    starting.env("SECRET_OF_TEST", "hush-hush-1").env("TOOLSCOUT_LOG", "trace");
+    starting.stderr(fs::File::create(files.at("log")).unwrap());
+    let mut sidecar = Sidecar::open(starting, json!({}));
+    ready(&mut sidecar, "fix");
+    until_state(&mut sidecar, "web", "down");
+    let mut told = call(&mut sidecar, "mcp__fix__leak", json!({})).to_string();
+    assert!(told.len() > 1000 && told.contains("***"), "of an error most is told: {told}");
+    until(&mut sidecar, "fix", |status| status["stderr"].as_array().is_some_and(|lines| !lines.is_empty()));
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        let found: String = sidecar.notes("diagnostics/publish").iter().map(Value::to_string).collect();
+        told += &found;
+        if found.contains("server-stray-output") {
+            break;
+        }
+        assert!(Instant::now() < deadline);
+        told += &sidecar.request("status", json!({})).to_string();
+    }
+    for method in ["status", "config/get", "registry/list"] {
+        told += &sidecar.request(method, json!({})).to_string();
+    }
+    drop(sidecar);
+    let mut folders = vec![files.at("cache"), files.at("config"), files.at("log")];
+    while let Some(path) = folders.pop() {
+        match fs::read_dir(&path) {
+            Ok(inside) => folders.extend(inside.map(|entry| entry.unwrap().path())),
+            Err(_) => told += &fs::read_to_string(&path).unwrap_or_default(),
+        }
+    }
+    for secret in ["first-line", "second-line", "hush-hush", "pass-of-user", "key-in-query", "key-in-header"] {
+        let at = told.find(secret);
+        assert_eq!(at, None, "{secret}: {}", at.map_or("", |at| &told[at.saturating_sub(200)..at]));
+    }
+}
+
+#[test]
 fn servers_of_a_workspace_wait_for_trust_one_by_one() {
     let files = Files::new();
     files.write("work/.mcp.json", json!({ "servers": { "one": entry(&[]), "two": entry(&[]) } }));
@@ -572,7 +679,28 @@ fn http_servers_are_attached_too() {
     let _ = listening.kill();
     let _ = listening.wait();
     let answer = call(&mut sidecar, "mcp__web__echo", json!({ "text": "hi" }));
-    assert!(!error(&answer).contains("a-secret-key"), "{answer}");
+    assert!(error(&answer).contains("cannot be reached") && !error(&answer).contains("a-secret-key"), "{answer}");
+    until(&mut sidecar, "web", |status| status["state"] != "ready" && status["lastError"].is_string());
+    // Another takes its place, in a new session and with other tools.
+    let port = url.trim().rsplit(':').next().unwrap().split('/').next().unwrap().to_owned();
+    let listen = |tools: &str| {
+        let mut listening = std::process::Command::new(mcp::fixture());
+        let listening = listening.args([&format!("http={port}"), tools]).stdout(std::process::Stdio::piped());
+        let mut listening = listening.spawn().unwrap();
+        let mut output = std::io::BufReader::new(listening.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut output, &mut String::new()).unwrap();
+        listening
+    };
+    let mut listening = listen("tools=1");
+    until(&mut sidecar, "web", |status| status["state"] == "ready" && status["toolCount"] == TOOLS + 1);
+    let _ = listening.kill();
+    let _ = listening.wait();
+    let mut listening = listen("tools=2");
+    let answer = call(&mut sidecar, "mcp__web__echo", json!({ "text": "a new session" }));
+    assert_eq!(text(&answer), "a new session", "{answer}");
+    until(&mut sidecar, "web", |status| status["state"] == "ready" && status["toolCount"] == TOOLS + 2);
+    let _ = listening.kill();
+    let _ = listening.wait();
 }
 
 #[test]

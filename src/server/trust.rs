@@ -11,6 +11,7 @@ use super::current::{Current, off_thread};
 use super::session::{Opened, Session};
 use crate::protocol::host::{ApproveParams, ApproveResult, Decision};
 use crate::rpc::Peer;
+use crate::workspace::address;
 use crate::workspace::node::Node;
 use crate::workspace::setting;
 use crate::workspace::trust::Waiting;
@@ -68,7 +69,12 @@ fn of_server(waiting: Waiting) -> Question {
     let mut shown = Map::from_iter([("file".to_owned(), json!(waiting.file))]);
     for entry in waiting.value.entries() {
         let value = match &*entry.key {
-            "command" | "args" | "cwd" | "url" => entry.value.to_json(),
+            "command" | "args" | "cwd" => entry.value.to_json(),
+            "url" => match entry.value.to_json() {
+                Value::String(url) => address::masked(&url).into(),
+                // It is none, and is told to be none.
+                _ => continue,
+            },
             // What they hold may be secret.
             "env" | "headers" => entry.value.entries().iter().map(|entry| Value::from(&*entry.key)).collect(),
             _ => continue,
@@ -127,5 +133,25 @@ async fn ask(session: Weak<Session>, question: Question, peer: Peer) {
         && let Err(error) = session.build(opened, snapshot, &peer).await
     {
         tracing::warn!(%error, "what was approved is not taken up");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_about_a_server_holds_no_key() {
+        let entry = json!({
+            "command": "a", "args": ["b"], "url": "https://user:pass-1@x/mcp?key=pass-2",
+            "env": {"A": "pass-3"}, "headers": {"B": "pass-4"}, "other": "pass-5",
+        });
+        let key = "mcpServers.s".to_owned();
+        let asked = of_server(Waiting { key, file: "/w/.mcp.json".to_owned(), value: Node::from_json(&entry) });
+        let expected = json!({
+            "file": "/w/.mcp.json", "command": "a", "args": ["b"], "url": "https://***@x/mcp?***", "env": ["A"],
+            "headers": ["B"],
+        });
+        assert_eq!((asked.name.as_str(), asked.shown), ("server:s", expected));
     }
 }

@@ -32,8 +32,7 @@ impl Answer {
     ///
     /// Blocks on the file system.
     pub fn within(self, limit: usize, folder: Option<&Path>) -> Self {
-        let size = |value: &Value| serde_json::to_string(value).map_or(0, |text| text.len());
-        let all: usize = self.content.iter().chain(&self.structured).map(size).sum();
+        let all: usize = self.content.iter().chain(&self.structured).chain(&self.meta).map(size).sum();
         if all <= limit {
             return self;
         }
@@ -42,41 +41,69 @@ impl Answer {
         let mut content = Vec::new();
         for block in self.content {
             let bytes = size(&block);
-            if bytes <= left {
-                left -= bytes;
-                content.push(block);
-                continue;
+            if bytes > left {
+                content.extend(beginning(&block, left));
+                left = 0;
+                break;
             }
-            // Of a text its beginning says something; of an image nothing.
-            if let Some(text) = block.get("text").and_then(Value::as_str) {
-                let end = (0..=left.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-                let cut = &text[..end];
-                content.push(json!({ "type": "text", "text": cut }));
-            }
-            left = 0;
+            left -= bytes;
+            content.push(block);
         }
-        let structured = self.structured.filter(|structured| size(structured) <= left);
+        let mut fitting = |part: Option<Value>| {
+            let part = part.filter(|part| size(part) <= left)?;
+            left -= size(&part);
+            Some(part)
+        };
+        let (structured, meta) = (fitting(self.structured), fitting(self.meta));
         let note = match &whole {
             Some(Ok(path)) => format!("[Cut: the result has {all} bytes. All of it is in {}]", path.display()),
             Some(Err(error)) => format!("[Cut: the result has {all} bytes, and could not be kept in a file: {error}]"),
             None => format!("[Cut: the result has {all} bytes.]"),
         };
         content.push(json!({ "type": "text", "text": note }));
-        Self { content, structured, meta: self.meta, is_error: self.is_error, whole: whole.and_then(Result::ok) }
+        Self { content, structured, meta, is_error: self.is_error, whole: whole.and_then(Result::ok) }
     }
 
     fn save(&self, folder: &Path) -> std::io::Result<PathBuf> {
         let folder = folder.join("results");
         forget_old(&folder);
         let texts: Option<Vec<&str>> = self.content.iter().map(|block| block.get("text")?.as_str()).collect();
-        let (extension, bytes) = match (texts, &self.structured) {
-            (Some(texts), None) => ("txt", texts.join("\n")),
-            _ => ("json", json!({ "content": self.content, "structuredContent": self.structured }).to_string()),
+        let (extension, bytes) = match (texts, &self.structured, &self.meta) {
+            (Some(texts), None, None) => ("txt", texts.join("\n")),
+            (_, structured, meta) => {
+                let all = json!({ "content": self.content, "structuredContent": structured, "_meta": meta });
+                ("json", all.to_string())
+            }
         };
         let name: String = Sha256::digest(&bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let path = folder.join(format!("{name}.{extension}"));
         cache::write(&path, bytes.as_bytes())?;
         Ok(path)
+    }
+}
+
+/// Bytes of a value as JSON.
+fn size(value: &Value) -> usize {
+    serde_json::to_string(value).map_or(0, |text| text.len())
+}
+
+/// The first `left` bytes of a block's text: its own, or that of the resource in it. Of an image they say nothing.
+fn beginning(block: &Value, left: usize) -> Option<Value> {
+    let cut = |text: &Value| {
+        let text = text.as_str()?;
+        let end = (0..=left.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).filter(|end| *end > 0)?;
+        Some(text[..end].to_owned())
+    };
+    match (block.get("text"), block.get("resource")) {
+        (Some(text), _) => Some(json!({ "type": "text", "text": cut(text)? })),
+        (None, Some(resource)) => {
+            let mut resource = resource.as_object()?.clone();
+            let text = cut(resource.get("text")?)?;
+            resource.retain(|member, value| matches!(member.as_str(), "uri" | "mimeType") && size(value) <= left);
+            resource.insert("text".to_owned(), text.into());
+            Some(json!({ "type": "resource", "resource": resource }))
+        }
+        (None, None) => None,
     }
 }
 
@@ -114,7 +141,7 @@ mod tests {
         let cut = answer(json!([{"type": "text", "text": text}, {"type": "text", "text": "b"}]), None);
         let cut = cut.within(101, Some(folder.path()));
         assert_eq!(cut.content[0]["text"], "é".repeat(50));
-        assert_eq!(cut.content[1]["text"], "", "the first has taken the place of all");
+        assert_eq!(cut.content.len(), 2, "the first has taken the place of all");
         let path = cut.whole.unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{text}\nb"));
         assert!(cut.content.last().unwrap()["text"].as_str().unwrap().contains(path.to_str().unwrap()));
@@ -126,5 +153,40 @@ mod tests {
         let kept = std::fs::read_to_string(cut.whole.unwrap()).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&kept).unwrap()["content"][1], image);
         assert!(answer(json!([{"type": "text", "text": text}]), None).within(101, None).whole.is_none());
+    }
+
+    #[test]
+    fn every_part_of_it_counts_and_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "x".repeat(500);
+        let full = answer(json!(vec![json!({"type": "text", "text": "y".repeat(500)}); 100]), None);
+        assert_eq!(full.within(100, None).content.len(), 2, "nothing empty stands for what is left out");
+        let mut noted = answer(json!([{"type": "text", "text": "a"}]), None);
+        noted.meta = Some(json!({ "blob": text }));
+        let cut = noted.clone().within(100, Some(folder.path()));
+        assert_eq!((cut.content.len(), cut.meta), (2, None));
+        let kept: Value = serde_json::from_slice(&std::fs::read(cut.whole.unwrap()).unwrap()).unwrap();
+        assert_eq!(kept["_meta"], noted.meta.unwrap());
+        let resource =
+            json!({"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": text}});
+        let cut = answer(json!([resource]), None).within(100, Some(folder.path()));
+        let expected = json!({"uri": "file:///a", "mimeType": "text/plain", "text": "x".repeat(100)});
+        assert_eq!(cut.content[0]["resource"], expected);
+        let kept: Value = serde_json::from_slice(&std::fs::read(cut.whole.unwrap()).unwrap()).unwrap();
+        assert_eq!(kept["content"][0], resource);
+    }
+
+    #[test]
+    fn the_same_result_at_the_same_time_is_kept_by_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let big = answer(json!([{"type": "text", "text": "x".repeat(1 << 20)}]), None);
+        let kept: Vec<Answer> = std::thread::scope(|scope| {
+            let calls: Vec<_> = (0..16).map(|_| scope.spawn(|| big.clone().within(10, Some(folder.path())))).collect();
+            calls.into_iter().map(|call| call.join().unwrap()).collect()
+        });
+        for answer in kept {
+            assert_eq!(std::fs::metadata(answer.whole.expect("kept")).unwrap().len(), 1 << 20);
+        }
+        assert_eq!(std::fs::read_dir(folder.path().join("results")).unwrap().count(), 1);
     }
 }

@@ -11,6 +11,7 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, Service
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::http;
@@ -99,6 +100,13 @@ pub enum Failed {
     Told(String),
     /// The server ended meanwhile.
     Ended,
+    /// It could not be asked.
+    Unreachable {
+        /// What a person is to be told.
+        why: String,
+        /// Whether it is there, but has forgotten its session: nothing was done.
+        forgotten: bool,
+    },
 }
 
 /// Calls a tool. Dropping the future tells the server that nobody waits any more.
@@ -127,29 +135,74 @@ pub async fn call(
     };
     let mut progress = waiting.listen(&handle.progress_token);
     let mut pending = Pending { handle: Some(handle), waiting: waiting.clone(), runtime: runtime.clone() };
-    let mut last = f64::NEG_INFINITY;
+    let mut news = News { last: f64::NEG_INFINITY, told: None, waiting: None };
     let answer = loop {
         let Some(handle) = &mut pending.handle else { return Err(Failed::Ended) };
+        let next = news.next();
         tokio::select! {
             biased;
-            // The SDK passes news on in any order; progress that went back would be none.
-            Some(news) = progress.recv() => {
-                if news.progress > last {
-                    last = news.progress;
-                    on_progress(news);
-                }
-            }
-            answer = &mut handle.rx => break answer,
+            // News without end are to hold up neither.
             () = &mut deadline => return Err(too_long(spec.call_timeout)),
+            answer = &mut handle.rx => break answer,
+            () = tokio::time::sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
+                news.tell(&on_progress);
+            }
+            Some(progress) = progress.recv() => news.hear(progress, &on_progress),
         }
     };
+    // What was said before the answer is told before it.
+    while let Ok(progress) = progress.try_recv() {
+        news.hear(progress, &on_progress);
+    }
+    news.tell(&on_progress);
     if let Some(handle) = pending.handle.take() {
         waiting.forget(&handle.progress_token);
     }
     match answer {
-        Ok(Ok(result)) => read(result).map_err(Failed::Told),
+        // It may be large.
+        Ok(Ok(result)) => match tokio::task::spawn_blocking(move || read(result)).await {
+            Ok(answer) => answer.map_err(Failed::Told),
+            Err(_) => Err(Failed::Told("its answer cannot be read".to_owned())),
+        },
         Ok(Err(error)) => Err(why(spec, error)),
         Err(_) => Err(Failed::Ended),
+    }
+}
+
+/// The news of a call: told forwards only, and at most one in [`BETWEEN`], the last one always.
+struct News {
+    last: f64,
+    /// When some was told.
+    told: Option<Instant>,
+    waiting: Option<Progress>,
+}
+
+/// Time from one piece of news to the next.
+const BETWEEN: Duration = Duration::from_millis(50);
+
+impl News {
+    fn hear(&mut self, news: Progress, on_progress: impl Fn(Progress)) {
+        // The SDK passes news on in any order; progress that went back would be none.
+        if news.progress > self.last {
+            self.last = news.progress;
+            self.waiting = Some(news);
+        }
+        if self.told.is_none_or(|told| told.elapsed() >= BETWEEN) {
+            self.tell(on_progress);
+        }
+    }
+
+    /// When what waits is to be told.
+    fn next(&self) -> Option<Instant> {
+        self.waiting.as_ref()?;
+        self.told.map(|told| told + BETWEEN)
+    }
+
+    fn tell(&mut self, on_progress: impl Fn(Progress)) {
+        if let Some(news) = self.waiting.take() {
+            self.told = Some(Instant::now());
+            on_progress(news);
+        }
     }
 }
 
@@ -157,10 +210,20 @@ fn too_long(limit: Duration) -> Failed {
     Failed::Told(format!("there was no answer within {} s; it may have taken effect", limit.as_secs_f64()))
 }
 
+/// Characters of a server's error that a model is told.
+const LONGEST_ERROR: usize = 2000;
+
 fn why(spec: &Spec, error: ServiceError) -> Failed {
     Failed::Told(match error {
-        ServiceError::McpError(error) => spec.shown(&error.message),
+        ServiceError::McpError(error) => {
+            let data = error.data.map(|data| format!(" ({data})")).unwrap_or_default();
+            spec.shown_within(&format!("{}{data}", error.message), LONGEST_ERROR)
+        }
         ServiceError::TransportClosed => return Failed::Ended,
+        ServiceError::TransportSend(error) if http::is_forgotten(&error) || http::is_gone(&error) => {
+            let why = spec.shown(&http::why(&error));
+            return Failed::Unreachable { why, forgotten: http::is_forgotten(&error) };
+        }
         ServiceError::TransportSend(error) => {
             spec.shown(&format!("the server cannot be reached: {}", http::why(&error)))
         }
@@ -195,4 +258,28 @@ fn read(result: ServerResult) -> Result<Answer, String> {
         is_error: result.get("isError").and_then(Value::as_bool).unwrap_or(false),
         whole: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn progress_is_told_now_and_then_and_never_backwards() {
+        let told = RefCell::new(Vec::new());
+        let tell = |news: Progress| told.borrow_mut().push(news.progress);
+        let mut news = News { last: f64::NEG_INFINITY, told: None, waiting: None };
+        for step in [1, 3, 2, 4] {
+            news.hear(Progress { progress: f64::from(step), total: None, message: None }, tell);
+        }
+        assert_eq!((told.borrow()[0], news.last), (1.0, 4.0), "the first at once");
+        if let Some(next) = news.next() {
+            tokio::time::sleep_until(next).await;
+        }
+        news.tell(tell);
+        let told = told.into_inner();
+        assert!(told.is_sorted() && told.last() == Some(&4.0) && news.next().is_none(), "{told:?}");
+    }
 }

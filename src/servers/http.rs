@@ -34,6 +34,8 @@ pub fn transport(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest:
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(named);
     config.max_json_response_size = LONGEST;
     config.max_sse_event_size = LONGEST;
+    // A new session may have other tools: its life begins again.
+    config.reinit_on_expired_session = false;
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
@@ -43,10 +45,25 @@ pub fn why(error: &DynamicTransportError) -> String {
     match http {
         Some(StreamableHttpError::Client(error)) if error.is_timeout() => "there was no answer in time".to_owned(),
         Some(StreamableHttpError::Client(error)) => cause(error),
+        Some(StreamableHttpError::HttpStatus(error)) if (300..400).contains(&error.status) => {
+            format!("it is somewhere else (HTTP {}): its address is to name the place where it is", error.status)
+        }
         Some(StreamableHttpError::AuthRequired(_)) => "it wants somebody to sign in (HTTP 401)".to_owned(),
         Some(error) => error.to_string(),
         None => cause(&*error.error),
     }
+}
+
+/// Whether the server has forgotten the session, so that nothing was done.
+pub fn is_forgotten(error: &DynamicTransportError) -> bool {
+    let http = error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+    matches!(http, Some(StreamableHttpError::SessionExpired))
+}
+
+/// Whether the server was not there to be asked.
+pub fn is_gone(error: &DynamicTransportError) -> bool {
+    let http = error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+    matches!(http, Some(StreamableHttpError::Client(error)) if error.is_connect() || error.is_request())
 }
 
 /// What is at the bottom of an error: `Connection refused` rather than that a request failed.

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use rmcp::ClientHandler;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::{ClientInitializeError, NotificationContext, Peer, RoleClient, RunningService, ServiceExt};
-use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -20,12 +19,13 @@ use super::server::{Server, State};
 use super::spec::Reach;
 use super::stdout::{self, LONGEST};
 use super::tools::{self, Listed, Warning};
+use super::transport::{Broken, Lines};
 
 /// Pauses before a server is started again: doubled each time, from the first to the last.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// The longest pause for which a server that crashed keeps its tools.
 const SHORT: Duration = Duration::from_secs(4);
-/// A server that ran so long begins with the first pause again.
+/// A server that was ready so long begins with the first pause again.
 const WELL: Duration = Duration::from_secs(60);
 /// Changes of a list are gathered for so long; for a server that goes on changing it, ever longer up to the second.
 const GATHER: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -51,7 +51,6 @@ pub struct Around {
 pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
     let mut pause = PAUSES.0;
     loop {
-        let begun = Instant::now();
         let mut body = Body::default();
         let ending = async {
             let mut ending = around.ending.clone();
@@ -69,13 +68,14 @@ pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
         };
         body.end(grace).await;
         let Some(Stop { reason, ran }) = stop else { break };
+        let was_well = ran.is_some_and(|ran| ran >= WELL);
         let reason = server.spec.shown(&reason);
         tracing::warn!(server = server.spec.name, reason, "an MCP server does not run");
-        if begun.elapsed() >= WELL {
+        if was_well {
             pause = PAUSES.0;
         }
         // One that ran comes back with its tools in all likelihood, so they are not taken away for the moment.
-        let comes_back = ran && pause <= SHORT;
+        let comes_back = ran.is_some() && pause <= SHORT;
         server.change(|view| {
             view.state = if comes_back { State::Starting } else { State::Down };
             if !comes_back {
@@ -102,8 +102,8 @@ pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
 /// Why a server does not run.
 struct Stop {
     reason: String,
-    /// Whether it did before.
-    ran: bool,
+    /// How long it was ready before, if it was.
+    ran: Option<Duration>,
 }
 
 /// Why a server did not start.
@@ -125,6 +125,8 @@ impl From<String> for Refusal {
 struct Body {
     service: Option<RunningService<RoleClient, Listener>>,
     process: Option<Process>,
+    /// Tells when nothing can be written to it any more.
+    broken: Option<watch::Receiver<Option<Broken>>>,
     /// Reads its standard error.
     errors: Option<Task>,
     tasks: Vec<Task>,
@@ -183,11 +185,12 @@ async fn run(server: &Arc<Server>, around: &Around, body: &mut Body) -> Stop {
     let started = tokio::time::timeout(limit, start(server, around, body, changed.clone())).await;
     let (peer, listed) = match started {
         Ok(Ok(started)) => started,
-        Ok(Err(Refusal::Told(reason))) => return Stop { reason, ran: false },
-        Ok(Err(Refusal::Closed)) => return Stop { reason: body.ending().await, ran: false },
-        Err(_) => return Stop { reason: format!("it did not answer within {} s", limit.as_secs_f64()), ran: false },
+        Ok(Err(Refusal::Told(reason))) => return Stop { reason, ran: None },
+        Ok(Err(Refusal::Closed)) => return Stop { reason: body.ending().await, ran: None },
+        Err(_) => return Stop { reason: format!("it did not answer within {} s", limit.as_secs_f64()), ran: None },
     };
     take(server, around, listed, Some((peer.clone(), begun.elapsed())));
+    let ready = Instant::now();
     body.tasks.push(Task(tokio::spawn(follow(server.clone(), around.clone(), peer, changed))));
     let closed = async {
         match body.service.take() {
@@ -195,21 +198,39 @@ async fn run(server: &Arc<Server>, around: &Around, body: &mut Body) -> Stop {
             None => std::future::pending().await,
         }
     };
-    tokio::pin!(closed);
+    let unreachable = server.unreachable.notified();
+    let broken = broken(body.broken.take());
     let reason = match &mut body.process {
-        None => {
-            closed.await;
-            "the connection to it was closed".to_owned()
-        }
-        Some(process) => tokio::select! {
-            ending = process.ended() => ending,
-            () = &mut closed => {
-                let ending = tokio::time::timeout(LAST_WORDS, process.ended()).await;
-                ending.unwrap_or_else(|_| "it closed its standard output".to_owned())
-            }
+        None => tokio::select! {
+            () = closed => "the connection to it was closed".to_owned(),
+            () = unreachable => server.lost().unwrap_or_else(|| "it cannot be reached".to_owned()),
         },
+        Some(process) => {
+            let reason = tokio::select! {
+                ending = process.ended() => return Stop { reason: ending, ran: Some(ready.elapsed()) },
+                () = closed => "it closed its standard output",
+                broken = broken => match broken {
+                    Broken::Closed => "it closed its standard input",
+                    Broken::Hung => "it hung: it did not read what was sent to it within the time of a call",
+                },
+            };
+            let ending = tokio::time::timeout(LAST_WORDS, process.ended()).await;
+            ending.unwrap_or_else(|_| reason.to_owned())
+        }
     };
-    Stop { reason, ran: true }
+    Stop { reason, ran: Some(ready.elapsed()) }
+}
+
+/// Waits until nothing can be written to it any more.
+async fn broken(broken: Option<watch::Receiver<Option<Broken>>>) -> Broken {
+    if let Some(mut broken) = broken
+        && let Ok(why) = broken.wait_for(Option::is_some).await
+        && let Some(why) = *why
+    {
+        return why;
+    }
+    // Its connection is closed in another way.
+    std::future::pending().await
 }
 
 impl Body {
@@ -236,15 +257,21 @@ async fn start(
         reach @ Reach::Stdio { .. } => {
             let (process, streams) = process::start(&around.starter, reach, around.launcher.as_ref()).await?;
             body.process = Some(process);
-            let (to, messages) = tokio::io::duplex(64 << 10);
+            // One waits at most, since it may be large.
+            let (to, messages) = mpsc::channel(1);
             let (heard, drained) = (server.clone(), server.clone());
             body.tasks.push(Task(tokio::spawn(async move {
                 let news = || heard.change(|view| note_dropped(&heard, &mut view.warnings));
                 stdout::pass(streams.output, to, LONGEST, &heard.dropped, news).await;
             })));
             body.errors = Some(Task(tokio::spawn(async move { drained.errors.drain(streams.errors).await })));
-            let transport = AsyncRwTransport::new_client(messages, streams.input).with_max_line_length(usize::MAX);
-            listener.serve(transport).await
+            let transport = Lines::new(messages, streams.input, server.spec.call_timeout);
+            body.broken = Some(transport.broken());
+            // How its process ended says more than that it could not be written to.
+            match listener.serve(transport).await {
+                Err(ClientInitializeError::TransportError { .. }) => return Err(Refusal::Closed),
+                served => served,
+            }
         }
     };
     let service = service.map_err(|error| why(&error))?;
@@ -284,7 +311,8 @@ async fn follow(server: Arc<Server>, around: Around, peer: Peer<RoleClient>, cha
 fn take(server: &Arc<Server>, around: &Around, listed: Listed, ready: Option<(Peer<RoleClient>, Duration)>) {
     let before = server.view();
     let (source, odd) = tools::source(&server.spec, &listed.json, before.source.as_ref());
-    let mut warnings: Vec<Warning> = listed.warnings.into_iter().chain(odd).collect();
+    let masked = |warning: Warning| Warning { message: server.spec.masked(&warning.message), ..warning };
+    let mut warnings: Vec<Warning> = listed.warnings.into_iter().chain(odd).map(masked).collect();
     note_dropped(server, &mut warnings);
     if server.spec.cached {
         let (cache, id) = (around.cache.clone(), server.spec.content_id());
@@ -305,11 +333,16 @@ fn take(server: &Arc<Server>, around: &Around, listed: Listed, ready: Option<(Pe
 /// Adds what the server said on standard output that could not be used.
 fn note_dropped(server: &Server, warnings: &mut Vec<Warning>) {
     let dropped = server.dropped.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    warnings.retain(|warning| !matches!(warning.code, "server-stray-output" | "server-oversized-message"));
+    warnings
+        .retain(|warning| !matches!(warning.code, "server-stray-output" | "server-oversized-message" | "server-flood"));
     if dropped.stray > 0 {
         let first = server.spec.shown(&dropped.first);
         let message = format!("it writes what is no message to standard output, which is passed over; first: {first}");
         warnings.push(Warning { code: "server-stray-output", message });
+    }
+    if dropped.flood {
+        let message = "it asks and tells without end: it is read no faster than costs the others nothing".to_owned();
+        warnings.push(Warning { code: "server-flood", message });
     }
     if dropped.oversized > 0 {
         let message =

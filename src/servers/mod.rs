@@ -19,6 +19,7 @@ pub mod spec;
 mod stdout;
 mod tail;
 mod tools;
+mod transport;
 mod variables;
 
 pub use call::Progress;

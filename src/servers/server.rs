@@ -1,13 +1,13 @@
 //! A server as those who use it see it: what it is doing, what tools it has, and how to call one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::service::{Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
@@ -65,6 +65,9 @@ pub struct Server {
     pub(super) errors: Tail,
     /// What it said on standard output that was no message.
     pub(super) dropped: Mutex<Dropped>,
+    /// Told when a call found that it cannot be reached, which no process that ended has shown.
+    pub(super) unreachable: Notify,
+    lost: Mutex<Option<String>>,
     /// Who waits for news of its calls.
     pub(super) waiting: Arc<Waiting>,
     versions: AtomicU64,
@@ -90,6 +93,8 @@ impl Server {
             news,
             errors: Tail::default(),
             dropped: Mutex::default(),
+            unreachable: Notify::new(),
+            lost: Mutex::default(),
             waiting: Arc::default(),
             versions: AtomicU64::new(0),
         }
@@ -113,6 +118,17 @@ impl Server {
             *view = Arc::new(next);
         });
         self.news.send_modify(|count| *count += 1);
+    }
+
+    /// Notes that it cannot be reached, so that its life begins again.
+    fn lose(&self, reason: &str) {
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+        self.unreachable.notify_waiters();
+    }
+
+    /// Why it could not be reached, once.
+    pub(super) fn lost(&self) -> Option<String> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The way to it, once it has started; waits no longer than it may take to.
@@ -156,11 +172,28 @@ impl Attached {
         arguments: Map<String, Value>,
         on_progress: impl Fn(Progress),
     ) -> Result<Answer, String> {
-        let peer = self.peer().await?;
-        let called = call::call(&self.spec, &peer, &self.waiting, &self.runtime, tool, arguments, on_progress).await;
+        // A server that forgot its session did nothing yet: it is asked again in a new one.
+        let mut again = true;
+        let called = loop {
+            let peer = self.peer().await?;
+            let (given, told) = (arguments.clone(), &on_progress);
+            let called = call::call(&self.spec, &peer, &self.waiting, &self.runtime, tool, given, told).await;
+            if let Err(Failed::Unreachable { why, forgotten }) = &called {
+                let mut views = self.view.subscribe();
+                self.lose(why);
+                if *forgotten && std::mem::take(&mut again) {
+                    // It is another once its life has begun again.
+                    let begun = views.wait_for(|view| view.peer.is_none());
+                    let _ = tokio::time::timeout(ENDING, begun).await;
+                    continue;
+                }
+            }
+            break called;
+        };
         match called {
             Ok(answer) => Ok(answer),
             Err(Failed::Told(why)) => Err(why),
+            Err(Failed::Unreachable { why, .. }) => Err(format!("the server cannot be reached: {why}")),
             Err(Failed::Ended) => {
                 let ending = self.ending().await.map(|ending| format!(" ({ending})")).unwrap_or_default();
                 Err(format!("the server ended while it ran{ending}; it may have taken effect"))

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::variables::Variables;
 use crate::catalog::pattern::Patterns;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::workspace::address::{self, MASK};
 use crate::workspace::node::{Entry, Node, Place, Value, child_pointer};
 use crate::workspace::problem::quoted;
 use crate::workspace::setting;
@@ -194,21 +195,34 @@ impl Spec {
 
     /// A text without what its entry keeps secret, control characters, and what is longer than a message should be.
     pub fn shown(&self, text: &str) -> String {
-        const LIMIT: usize = 300;
+        self.shown_within(text, 300)
+    }
+
+    /// The same in at most `limit` characters.
+    pub fn shown_within(&self, text: &str, limit: usize) -> String {
         let text = self.masked(text);
-        let mut shown: String = text.chars().take(LIMIT).map(|c| if c.is_control() { ' ' } else { c }).collect();
-        if text.chars().nth(LIMIT).is_some() {
+        let mut shown: String = text.chars().take(limit).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if text.chars().nth(limit).is_some() {
             shown.push('…');
         }
         shown
     }
 
-    /// A text without what its entry keeps secret.
+    /// A text without what its entry keeps secret, even if it was cut in the middle of that.
     pub fn masked(&self, text: &str) -> String {
         // The longest first, so that none hides a part of another.
         let mut secrets: Vec<&String> = self.secrets.iter().collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
+        let mut masked = secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK));
+        let begun = secrets.iter().filter_map(|secret| {
+            let ends = secret.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST_SECRET);
+            ends.rev().find(|end| masked.ends_with(&secret[..*end]))
+        });
+        if let Some(begun) = begun.max() {
+            masked.truncate(masked.len() - begun);
+            masked.push_str(MASK);
+        }
+        masked
     }
 }
 
@@ -225,7 +239,7 @@ struct Reader<'a> {
 }
 
 /// Members that are understood, under every name by which editors have them.
-const MEMBERS: [&str; 23] = [
+const MEMBERS: [&str; 21] = [
     "command",
     "args",
     "env",
@@ -247,8 +261,12 @@ const MEMBERS: [&str; 23] = [
     "shared",
     "name",
     "description",
-    "timeout",
-    "envFile",
+];
+
+/// Members that other programs understand and whose absence would show only later, with what to write instead.
+const NOT_READ: [(&str, &str); 2] = [
+    ("timeout", "say `call_timeout` or `startup_timeout`, in seconds"),
+    ("envFile", "name its variables in `env`, as `${NAME}`"),
 ];
 
 impl<'a> Reader<'a> {
@@ -332,11 +350,14 @@ impl<'a> Reader<'a> {
         };
         let inherited = INHERITED.iter().flat_map(|name| [(*name).to_owned(), name.to_ascii_lowercase()]);
         let inherited = inherited.filter_map(|name| Some((name.clone(), asking.environment.get(&name)?.clone())));
+        let inherited: BTreeMap<String, String> = inherited.collect();
+        // Those of a proxy.
+        inherited.values().for_each(|value| self.keys_of(value));
         if command.is_none() && self.fault.is_none() {
             let place = self.member(&["command"]).map(|entry| entry.value.place);
             self.fault(place, "/command", "server-unreadable", "`command` takes the name of a program");
         }
-        Some(Reach::Stdio { command: command?, args, env, inherited: inherited.collect(), cwd })
+        Some(Reach::Stdio { command: command?, args, env, inherited, cwd })
     }
 
     fn http(&mut self, entry: &Entry) -> Option<Reach> {
@@ -350,10 +371,7 @@ impl<'a> Reader<'a> {
                 "`url` takes an address that begins with https:// or http://",
             );
         }
-        // What follows the path may be a key.
-        if let Some((_, query)) = url.split_once('?') {
-            self.secret(query);
-        }
+        self.keys_of(&url);
         let headers = self.map("headers");
         for (name, value) in &headers {
             let good = http::HeaderName::try_from(name.as_str()).is_ok() && http::HeaderValue::try_from(value).is_ok();
@@ -414,10 +432,24 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// All of a value, each of its lines, and what follows a word such as `Bearer`: it may be repeated so.
     fn secret(&mut self, value: &str) {
-        let known = self.variables.folder == Some(value);
-        if value.len() >= SHORTEST_SECRET && !known {
-            self.secrets.insert(value.to_owned());
+        if self.variables.folder == Some(value) {
+            return;
+        }
+        let lines = value.lines().map(str::trim);
+        let words = lines.clone().filter_map(|line| Some(line.split_once(' ')?.1.trim_start()));
+        let parts = lines.chain(words).chain([value]).filter(|part| part.len() >= SHORTEST_SECRET);
+        self.secrets.extend(parts.map(str::to_owned));
+    }
+
+    /// The user information and the query of an address, whole and each part by itself.
+    fn keys_of(&mut self, url: &str) {
+        let address::Secret { user, rest } = address::secret(url);
+        for text in user.into_iter().chain(rest) {
+            self.secret(text);
+            text.split([':', '&', '#'])
+                .for_each(|part| self.secret(part.split_once('=').map_or(part, |(_, value)| value)));
         }
     }
 
@@ -469,6 +501,12 @@ impl<'a> Reader<'a> {
         let node = self.written.node;
         for entry in node.entries() {
             let key: String = entry.key.chars().take(64).collect();
+            if let Some((_, instead)) = NOT_READ.iter().find(|(name, _)| *name == key) {
+                let message = format!("the member {} is not read: {instead}", quoted(&entry.key));
+                let pointer = child_pointer("", &entry.key);
+                self.say(Severity::Warning, entry.key_place, &pointer, "config-unknown-key", message);
+                continue;
+            }
             let near = MEMBERS.iter().find(|known| strsim::levenshtein(&key, known) <= 2);
             if let Some(near) = near.filter(|_| !MEMBERS.contains(&key.as_str())) {
                 let message = format!("the member {} is not known; the nearest is `{near}`", quoted(&entry.key));
@@ -599,6 +637,34 @@ mod tests {
         ];
         assert_eq!(told, all);
         assert_eq!(read(json!({"disabled": true, "command": "${NO}"})), (Outcome::Disabled, vec![]));
+    }
+
+    #[test]
+    fn what_is_secret_is_masked_in_whatever_form_it_comes_back() {
+        let key = "-----BEGIN KEY-----\nabcdefgh\n  ijklmnop  \nxyz\n";
+        let spec = run(json!({"command": "a", "env": {"KEY": key, "AUTH": "Bearer t0ken-of-mine", "PIN": "12345"}}));
+        let web = run(json!({"url": "https://user:pa55word@x/mcp?key=queryvalue&a=1"}));
+        for (label, spec, text, shown) in [
+            ("a line of it", &spec, "it is\tabcdefgh.", "it is\t***."),
+            ("a trimmed line", &spec, "ijklmnop", "***"),
+            ("all of it", &spec, key, "***"),
+            ("without its scheme", &spec, "token t0ken-of-mine!", "token ***!"),
+            ("with it", &spec, "Authorization: Bearer t0ken-of-mine", "Authorization: ***"),
+            ("cut in its midst", &spec, "token t0ken-of", "token ***"),
+            ("too short", &spec, "pin 12345", "pin 12345"),
+            ("of an address", &web, "pa55word, queryvalue, user:pa55word", "***, ***, ***"),
+        ] {
+            assert_eq!(spec.masked(text), shown, "{label}");
+        }
+        let long = format!("{}t0ken-of-mine", "x".repeat(295));
+        assert!(!spec.shown(&long).contains("t0k"), "masked before it is cut");
+    }
+
+    #[test]
+    fn members_of_other_programs_that_matter_are_told() {
+        let (outcome, told) = read(json!({"command": "a", "timeout": 60, "envFile": ".env"}));
+        assert!(matches!(outcome, Outcome::Run(_)));
+        assert_eq!(told, ["/mcpServers/s/timeout config-unknown-key", "/mcpServers/s/envFile config-unknown-key"]);
     }
 
     #[test]

@@ -4,13 +4,17 @@
 //! A line that is no message would otherwise be answered with an error, which many a server takes amiss. A message over
 //! the limit is dropped too; if it was an answer, an error is put in its place, so that nobody waits for it.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::transport::LARGE;
 
 /// Bytes of the longest message that is read.
 pub const LONGEST: usize = 64 << 20;
@@ -21,6 +25,11 @@ const ENDS: usize = 512;
 /// So many bytes of what is no message are followed by this pause, so that a flood of it costs the others nothing.
 const CHUNK: usize = 64 << 10;
 const PAUSE: Duration = Duration::from_millis(5);
+/// So many bytes each of a server's own requests and notifications counts for at least: what is done about one costs more
+/// than its bytes.
+const TOLD: usize = 4 << 10;
+/// So many of them within a second are too many.
+const MANY: u32 = 500;
 
 /// What was dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,12 +40,15 @@ pub struct Dropped {
     pub first: String,
     /// Messages that were too long.
     pub oversized: u64,
+    /// Whether it asks and tells so much that it is read slowly. Nothing is dropped of that.
+    pub flood: bool,
 }
 
-/// Passes messages on until either side ends. `news` is called for the first stray line and for each oversized one.
+/// Passes messages on until either side ends. `news` is called for the first stray line, for each oversized one, and for
+/// the first flood.
 pub async fn pass(
     from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
+    to: mpsc::Sender<Vec<u8>>,
     longest: usize,
     dropped: &Mutex<Dropped>,
     news: impl Fn(),
@@ -44,6 +56,7 @@ pub async fn pass(
     let mut from = BufReader::with_capacity(64 << 10, from);
     let mut line = Line { kept: Vec::new(), ends: None, longest };
     let mut noise = 0;
+    let (mut told, mut since) = (0, Instant::now());
     loop {
         let available = match from.fill_buf().await {
             Ok(available) if !available.is_empty() => available,
@@ -60,10 +73,22 @@ pub async fn pass(
         } else {
             let sent = match line.take() {
                 Taken::Blank => Ok(()),
-                Taken::Message(message) => to.write_all(&message).await,
+                Taken::Message { line, tells } => {
+                    if tells {
+                        noise += count.max(TOLD);
+                        told += 1;
+                    }
+                    if since.elapsed() >= Duration::from_secs(1) {
+                        (told, since) = (0, Instant::now());
+                    }
+                    if told >= MANY && !std::mem::replace(&mut locked(dropped).flood, true) {
+                        news();
+                    }
+                    to.send(line).await
+                }
                 Taken::Stray(text) => {
                     noise += count;
-                    let mut dropped = dropped.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut dropped = locked(dropped);
                     dropped.stray += 1;
                     if dropped.stray == 1 {
                         dropped.first = text;
@@ -74,9 +99,12 @@ pub async fn pass(
                 }
                 Taken::Oversized(answer) => {
                     noise += count;
-                    dropped.lock().unwrap_or_else(PoisonError::into_inner).oversized += 1;
+                    locked(dropped).oversized += 1;
                     news();
-                    to.write_all(answer.unwrap_or_default().as_bytes()).await
+                    match answer {
+                        Some(answer) => to.send(answer.into_bytes()).await,
+                        None => Ok(()),
+                    }
                 }
             };
             if sent.is_err() {
@@ -90,6 +118,10 @@ pub async fn pass(
     }
 }
 
+fn locked(dropped: &Mutex<Dropped>) -> MutexGuard<'_, Dropped> {
+    dropped.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A line as it comes.
 struct Line {
     kept: Vec<u8>,
@@ -100,7 +132,11 @@ struct Line {
 
 enum Taken {
     Blank,
-    Message(Vec<u8>),
+    /// And whether it is a request or a notification, rather than an answer.
+    Message {
+        line: Vec<u8>,
+        tells: bool,
+    },
     Stray(String),
     /// And the error to put in its place, if it was an answer.
     Oversized(Option<String>),
@@ -135,22 +171,40 @@ impl Line {
         match self.ends.take() {
             Some(tail) if may_be_message => Taken::Oversized(answer_to(&kept, &tail)),
             None if kept.trim_ascii().is_empty() => Taken::Blank,
-            None if may_be_message && is_message(&kept) => Taken::Message(kept),
-            _ => Taken::Stray(String::from_utf8_lossy(&kept).chars().take(200).collect::<String>().trim().to_owned()),
+            // It is looked at once, where that holds up nobody.
+            None if may_be_message && kept.len() >= LARGE => Taken::Message { line: kept, tells: false },
+            None => match message(&kept).filter(|_| may_be_message) {
+                Some(Shape { tells }) => Taken::Message { line: kept, tells },
+                None => Taken::Stray(stray(&kept)),
+            },
+            Some(_) => Taken::Stray(stray(&kept)),
         }
     }
 }
 
-/// Whether a line is a message of JSON-RPC, or a batch of such.
-fn is_message(line: &[u8]) -> bool {
+/// The beginning of a line, far longer than what is shown of it: secrets are taken out before it is cut to that.
+fn stray(line: &[u8]) -> String {
+    String::from_utf8_lossy(&line[..line.len().min(8 << 10)]).trim().to_owned()
+}
+
+struct Shape {
+    tells: bool,
+}
+
+/// What a line is, if it is a message of JSON-RPC or a batch of such.
+fn message(line: &[u8]) -> Option<Shape> {
     #[derive(Deserialize)]
     struct Message<'a> {
         #[serde(borrow)]
         jsonrpc: Option<&'a RawValue>,
+        method: Option<IgnoredAny>,
     }
     match line.trim_ascii_start().first() {
-        Some(b'[') => serde_json::from_slice::<&RawValue>(line).is_ok(),
-        _ => serde_json::from_slice::<Message<'_>>(line).is_ok_and(|message| message.jsonrpc.is_some()),
+        Some(b'[') => serde_json::from_slice::<&RawValue>(line).is_ok().then_some(Shape { tells: true }),
+        _ => {
+            let Message { jsonrpc, method } = serde_json::from_slice(line).ok()?;
+            jsonrpc.map(|_| Shape { tells: method.is_some() })
+        }
     }
 }
 
@@ -191,9 +245,17 @@ mod tests {
     use super::*;
 
     async fn passed(text: &str, longest: usize) -> (String, Dropped) {
-        let (mut to, dropped) = (Vec::new(), Mutex::default());
-        pass(text.as_bytes(), &mut to, longest, &dropped, || {}).await;
-        (String::from_utf8(to).unwrap(), dropped.into_inner().unwrap())
+        let (to, mut messages) = mpsc::channel(1);
+        let dropped = Mutex::default();
+        let mut passed = Vec::new();
+        let pass = pass(text.as_bytes(), to, longest, &dropped, || {});
+        let take = async {
+            while let Some(message) = messages.recv().await {
+                passed.extend(message);
+            }
+        };
+        tokio::join!(pass, take);
+        (String::from_utf8(passed).unwrap(), dropped.into_inner().unwrap())
     }
 
     #[tokio::test]
@@ -206,6 +268,17 @@ mod tests {
             assert!(stray.starts_with(&dropped.first[..5]), "{stray}");
         }
         assert_eq!(passed(&format!("[{message}]\n"), 2000).await.0, format!("[{message}]\n"));
+    }
+
+    #[tokio::test]
+    async fn a_flood_is_told_and_loses_nothing() {
+        let note = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#.to_owned() + "\n";
+        let flood = note.repeat(5000);
+        let (to, dropped) = passed(&flood, 2000).await;
+        assert!(to == flood && dropped.flood);
+        assert!(!passed(&note.repeat(100), 2000).await.1.flood);
+        let answers = (r#"{"jsonrpc":"2.0","id":1,"result":{"method":1}}"#.to_owned() + "\n").repeat(5000);
+        assert!(!passed(&answers, 2000).await.1.flood, "answers are asked for");
     }
 
     #[tokio::test]

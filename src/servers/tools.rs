@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult};
-use rmcp::service::{Peer, PeerRequestOptions, RoleClient};
+use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -34,11 +34,14 @@ pub struct Listed {
     pub warnings: Vec<Warning>,
 }
 
-/// Asks for all pages.
+/// Asks for all pages. A server that says it has no tools, or knows of no list of them, has none.
 ///
 /// # Errors
 /// What a person is to be told.
 pub async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
+    if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
+        return Ok(Listed { json: "[]".to_owned(), warnings: Vec::new() });
+    }
     let (mut json, mut count, mut warnings) = ("[".to_owned(), 0, Vec::new());
     let mut seen: HashSet<String> = HashSet::new();
     let mut cursor: Option<String> = None;
@@ -94,6 +97,7 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<(Vec<Va
             _ => Err("its answer to tools/list holds no list".to_owned()),
         },
         Ok(_) => Err("its answer to tools/list holds no list".to_owned()),
+        Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => Ok((Vec::new(), None)),
         Err(error) => Err(error.to_string()),
     }
 }

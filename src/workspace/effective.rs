@@ -4,11 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::address::{self, MASK};
 use super::config::{Config, Settings, Watch};
 use super::layers::{Layer, Origin};
-
-/// Stands for a value that is not shown.
-const MASK: &str = "***";
 
 /// `{settings, origins: {key: {layer, file?}}}`.
 pub fn effective(config: &Config) -> Value {
@@ -63,11 +61,11 @@ fn plain(percent: f64) -> Value {
     if percent.fract() == 0.0 { json!(percent as u32) } else { json!(percent) }
 }
 
-/// A server's entry without what its `env` and `headers` hold, and the query of its address.
+/// A server's entry without what its `env` and `headers` hold, and the keys in its address.
 fn masked(mut server: Value) -> Value {
     for (key, value) in server.as_object_mut().into_iter().flatten() {
-        if let Some((address, _)) = value.as_str().and_then(|text| text.split_once('?')).filter(|_| key == "url") {
-            *value = format!("{address}?{MASK}").into();
+        if let Some(url) = value.as_str().filter(|_| key == "url") {
+            *value = address::masked(url).into();
         }
         if key.eq_ignore_ascii_case("env") || key.eq_ignore_ascii_case("headers") {
             mask(value);

@@ -1,5 +1,6 @@
 //! What the files of a user and a workspace say: text with places, configuration in layers.
 
+pub mod address;
 pub mod config;
 pub mod effective;
 pub mod files;
