@@ -193,3 +193,38 @@ fn ending(status: ExitStatus) -> String {
         None => format!("it was ended by a {status}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn this_program_is_known_by_file_or_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let this = folder.path().join("this");
+        std::fs::write(&this, "").unwrap();
+        std::os::unix::fs::symlink(&this, folder.path().join("scout")).unwrap();
+        std::fs::write(folder.path().join("other"), "").unwrap();
+        let path = format!("/nowhere:{}", folder.path().display());
+        for (command, args, expected) in [
+            ("toolscout", &["--config", "c", "mcp"][..], true),
+            ("/elsewhere/toolscout", &["mcp"], true),
+            ("toolscout", &["serve"], false),
+            ("scout", &["mcp"], true),
+            ("./scout", &["mcp"], true),
+            ("scout", &["-y", "server"], false),
+            ("other", &["mcp"], false),
+            ("missing", &["mcp"], false),
+        ] {
+            let reach = Reach::Stdio {
+                command: command.to_owned(),
+                args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+                env: Default::default(),
+                inherited: [("PATH".to_owned(), path.clone())].into(),
+                cwd: Some(folder.path().to_owned()),
+            };
+            assert_eq!(is_this_program(&reach, Some(&this)), expected, "{command} {args:?}");
+        }
+    }
+}
