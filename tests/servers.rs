@@ -704,6 +704,28 @@ fn http_servers_are_attached_too() {
 }
 
 #[test]
+fn a_redirect_is_told_and_not_followed() {
+    use std::io::{Read, Write};
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let answer =
+                "HTTP/1.1 307 Temporary Redirect\r\nlocation: /mcp/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let files = Files::new();
+    let mut sidecar = attached(&files, json!({ "moved": { "url": url } }));
+    let status = until_state(&mut sidecar, "moved", "down");
+    let told = status["lastError"].as_str().unwrap();
+    assert!(told.contains("redirects to another address (HTTP 307), which is not followed"), "{told}");
+}
+
+#[test]
 fn connections_of_one_sidecar_share_a_server_unless_it_says_otherwise() {
     use std::os::unix::net::UnixStream;
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::cache;
+use super::large::{self, LARGE};
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +31,17 @@ impl Answer {
     /// The same in at most about `limit` bytes. What had to be left out is said in a last text, and all of it stands in a
     /// file below `folder`: as text if it is nothing else, as JSON otherwise.
     ///
+    /// Nothing comes of it only where the work on it panics.
+    pub async fn within(self, limit: usize, folder: Option<PathBuf>) -> Option<Self> {
+        // Few are long, and those that are not wait for none that is.
+        if !large::exceeds(&(&self.content, &self.structured, &self.meta), limit.min(LARGE)) {
+            return Some(self);
+        }
+        large::in_turn(move || self.cut(limit, folder.as_deref())).await
+    }
+
     /// Blocks on the file system.
-    pub fn within(self, limit: usize, folder: Option<&Path>) -> Self {
+    fn cut(self, limit: usize, folder: Option<&Path>) -> Self {
         let all: usize = self.content.iter().chain(&self.structured).chain(&self.meta).map(size).sum();
         if all <= limit {
             return self;
@@ -131,7 +141,7 @@ mod tests {
     fn what_fits_is_as_it_came() {
         let whole =
             answer(json!([{"type": "text", "text": "a"}, {"type": "image", "data": "x"}]), Some(json!({"a": 1})));
-        assert_eq!(whole.clone().within(1000, None), whole);
+        assert_eq!(whole.clone().cut(1000, None), whole);
     }
 
     #[test]
@@ -139,7 +149,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = "é".repeat(500);
         let cut = answer(json!([{"type": "text", "text": text}, {"type": "text", "text": "b"}]), None);
-        let cut = cut.within(101, Some(folder.path()));
+        let cut = cut.cut(101, Some(folder.path()));
         assert_eq!(cut.content[0]["text"], "é".repeat(50));
         assert_eq!(cut.content.len(), 2, "the first has taken the place of all");
         let path = cut.whole.unwrap();
@@ -147,12 +157,12 @@ mod tests {
         assert!(cut.content.last().unwrap()["text"].as_str().unwrap().contains(path.to_str().unwrap()));
         let image = json!({"type": "image", "data": text});
         let cut = answer(json!([{"type": "text", "text": "a"}, image]), Some(json!({"a": 1})));
-        let cut = cut.within(101, Some(folder.path()));
+        let cut = cut.cut(101, Some(folder.path()));
         assert_eq!((cut.content.len(), cut.content[0]["text"].as_str()), (2, Some("a")), "half an image is none");
         assert_eq!(cut.structured, None);
         let kept = std::fs::read_to_string(cut.whole.unwrap()).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&kept).unwrap()["content"][1], image);
-        assert!(answer(json!([{"type": "text", "text": text}]), None).within(101, None).whole.is_none());
+        assert!(answer(json!([{"type": "text", "text": text}]), None).cut(101, None).whole.is_none());
     }
 
     #[test]
@@ -160,16 +170,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = "x".repeat(500);
         let full = answer(json!(vec![json!({"type": "text", "text": "y".repeat(500)}); 100]), None);
-        assert_eq!(full.within(100, None).content.len(), 2, "nothing empty stands for what is left out");
+        assert_eq!(full.cut(100, None).content.len(), 2, "nothing empty stands for what is left out");
         let mut noted = answer(json!([{"type": "text", "text": "a"}]), None);
         noted.meta = Some(json!({ "blob": text }));
-        let cut = noted.clone().within(100, Some(folder.path()));
+        let cut = noted.clone().cut(100, Some(folder.path()));
         assert_eq!((cut.content.len(), cut.meta), (2, None));
         let kept: Value = serde_json::from_slice(&std::fs::read(cut.whole.unwrap()).unwrap()).unwrap();
         assert_eq!(kept["_meta"], noted.meta.unwrap());
         let resource =
             json!({"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": text}});
-        let cut = answer(json!([resource]), None).within(100, Some(folder.path()));
+        let cut = answer(json!([resource]), None).cut(100, Some(folder.path()));
         let expected = json!({"uri": "file:///a", "mimeType": "text/plain", "text": "x".repeat(100)});
         assert_eq!(cut.content[0]["resource"], expected);
         let kept: Value = serde_json::from_slice(&std::fs::read(cut.whole.unwrap()).unwrap()).unwrap();
@@ -181,7 +191,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let big = answer(json!([{"type": "text", "text": "x".repeat(1 << 20)}]), None);
         let kept: Vec<Answer> = std::thread::scope(|scope| {
-            let calls: Vec<_> = (0..16).map(|_| scope.spawn(|| big.clone().within(10, Some(folder.path())))).collect();
+            let calls: Vec<_> = (0..16).map(|_| scope.spawn(|| big.clone().cut(10, Some(folder.path())))).collect();
             calls.into_iter().map(|call| call.join().unwrap()).collect()
         });
         for answer in kept {

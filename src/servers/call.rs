@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::http;
+use super::large::{self, LARGE};
 use super::spec::Spec;
 
 /// How far a call is.
@@ -159,11 +160,11 @@ pub async fn call(
         waiting.forget(&handle.progress_token);
     }
     match answer {
-        // It may be large.
-        Ok(Ok(result)) => match tokio::task::spawn_blocking(move || read(result)).await {
-            Ok(answer) => answer.map_err(Failed::Told),
-            Err(_) => Err(Failed::Told("its answer cannot be read".to_owned())),
+        Ok(Ok(result)) if large::exceeds(&result, LARGE) => match large::in_turn(move || read(result)).await {
+            Some(answer) => answer.map_err(Failed::Told),
+            None => Err(Failed::Told("its answer cannot be read".to_owned())),
         },
+        Ok(Ok(result)) => read(result).map_err(Failed::Told),
         Ok(Err(error)) => Err(why(spec, error)),
         Err(_) => Err(Failed::Ended),
     }

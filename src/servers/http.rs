@@ -45,8 +45,10 @@ pub fn why(error: &DynamicTransportError) -> String {
     match http {
         Some(StreamableHttpError::Client(error)) if error.is_timeout() => "there was no answer in time".to_owned(),
         Some(StreamableHttpError::Client(error)) => cause(error),
-        Some(StreamableHttpError::HttpStatus(error)) if (300..400).contains(&error.status) => {
-            format!("it is somewhere else (HTTP {}): its address is to name the place where it is", error.status)
+        // The SDK's own words for it are the status and the body.
+        Some(StreamableHttpError::UnexpectedServerResponse(text)) if text.starts_with("HTTP 3") => {
+            let status: String = text.chars().skip(5).take_while(char::is_ascii_digit).collect();
+            format!("it redirects to another address (HTTP {status}), which is not followed: name that one in `url`")
         }
         Some(StreamableHttpError::AuthRequired(_)) => "it wants somebody to sign in (HTTP 401)".to_owned(),
         Some(error) => error.to_string(),

@@ -9,6 +9,7 @@ pub mod answer;
 mod cache;
 mod call;
 mod http;
+mod large;
 pub mod launch;
 mod life;
 pub mod offers;

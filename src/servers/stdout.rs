@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::transport::LARGE;
+use super::large::LARGE;
 
 /// Bytes of the longest message that is read.
 pub const LONGEST: usize = 64 << 20;

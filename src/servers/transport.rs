@@ -1,7 +1,7 @@
 //! The way to a server's process: lines of JSON to its standard input, and those of its standard output decoded.
 //!
 //! Promises: a server that reads nothing is found out (see [`Broken`]), and is not listened to while too many of its own
-//! requests are unanswered; a large message is decoded where it holds up nobody else, one such at a time.
+//! requests are unanswered; a large message is decoded where it holds up nobody else (see [`large`]).
 
 use std::collections::HashSet;
 use std::io;
@@ -12,17 +12,14 @@ use rmcp::model::{JsonRpcMessage, RequestId, ServerNotification};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Mutex as Lock, Semaphore, mpsc, watch};
+use tokio::sync::{Mutex as Lock, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Bytes from which on a message is decoded off the threads that all servers share.
-pub const LARGE: usize = 1 << 20;
+use super::large::{self, LARGE};
+
 /// Requests of a server that may be unanswered; it is not listened to beyond.
 const UNANSWERED: usize = 64;
-
-/// Held while a large message is decoded: what two take at once is taken from everybody.
-static DECODING: Semaphore = Semaphore::const_new(1);
 
 /// Why nothing can be written to a server any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,7 +180,8 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleClient> for Lines<W> 
                 None => {
                     let line = self.messages.recv().await?;
                     if line.len() >= LARGE {
-                        self.decoding = Some(tokio::spawn(aside(line)));
+                        let decoded = large::in_turn(move || decode(&line));
+                        self.decoding = Some(tokio::spawn(async { decoded.await.flatten() }));
                         continue;
                     }
                     decode(&line)
@@ -201,11 +199,6 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleClient> for Lines<W> 
         self.input.lock().await.take();
         Ok(())
     }
-}
-
-async fn aside(line: Vec<u8>) -> Option<RxJsonRpcMessage<RoleClient>> {
-    let _turn = DECODING.acquire().await;
-    tokio::task::spawn_blocking(move || decode(&line)).await.ok().flatten()
 }
 
 /// A message of the protocol; another is passed over, as every SDK does.

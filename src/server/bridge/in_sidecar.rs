@@ -12,7 +12,6 @@ use crate::protocol::host::ApproveParams;
 use crate::protocol::lifecycle::{Progress, ProgressParams, ProgressToken};
 use crate::protocol::work::BridgeResult;
 use crate::server::approval::approval;
-use crate::server::current::off_thread;
 use crate::servers::answer::Answer;
 use crate::servers::{self, Attached};
 
@@ -55,7 +54,8 @@ pub(super) async fn run(
     };
     let limit = current.config.settings.max_result_bytes as usize;
     let folder = call.session.process.servers.cache_folder().cloned();
-    let answer = off_thread(move || answer.within(limit, folder.as_deref())).await?;
+    let answer = answer.within(limit, folder).await;
+    let answer = answer.ok_or_else(|| RpcError::internal("the answer of a server cannot be cut"))?;
     let Answer { content, structured, meta, is_error, whole } = answer;
     let raw = |value: &Value| to_raw_value(value).map_err(|error| RpcError::internal(error.to_string()));
     let content = raw(&Value::Array(content))?;
