@@ -661,6 +661,16 @@ mod tests {
     }
 
     #[test]
+    fn credentials_of_a_proxy_are_secret() {
+        let proxy = ("HTTPS_PROXY".to_owned(), "http://me:proxy-pass@proxy:8".to_owned());
+        let (environment, node) = (BTreeMap::from([proxy]), Node::from_json(&json!({"command": "a"})));
+        let written = Written { name: "s", node: &node, file: "f", pointer: "" };
+        let asking = Asking { environment: &environment, folder: None, cached: true };
+        let (Outcome::Run(spec), _) = super::read(&written, asking) else { panic!() };
+        assert_eq!(spec.masked("http://me:proxy-pass@proxy:8 proxy-pass"), "http://***@proxy:8 ***");
+    }
+
+    #[test]
     fn members_of_other_programs_that_matter_are_told() {
         let (outcome, told) = read(json!({"command": "a", "timeout": 60, "envFile": ".env"}));
         assert!(matches!(outcome, Outcome::Run(_)));
