@@ -109,7 +109,7 @@ fn describing_and_calling(criterion: &mut Criterion) {
     let catalog = catalog(&support::registry(3_320));
     let view = catalog.view(&Scope::all());
     let names: Vec<String> = (0..10).map(|n| catalog.tool(n * 300).name.to_string()).collect();
-    criterion.bench_function("describe ten names", |b| b.iter(|| describe::answer(&catalog, &view, &names, |_| None)));
+    criterion.bench_function("describe ten names", |b| b.iter(|| describe::answer(&catalog, &view, &names)));
 
     let schema = json!({
         "type": "object", "required": ["title", "project"],
