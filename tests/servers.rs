@@ -36,6 +36,18 @@ fn gone(pid: u64) {
     }
 }
 
+/// Waits for a list of tools on disk, which nobody does but who is about to kill the sidecar.
+#[track_caller]
+fn kept(files: &Files) {
+    let deadline = Instant::now() + DEADLINE;
+    let is_list =
+        |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|it| it.path().extension() == Some("json".as_ref()));
+    while !fs::read_dir(files.at("cache/toolscout/servers")).is_ok_and(|mut lists| lists.any(is_list)) {
+        assert!(Instant::now() < deadline, "no list is kept");
+        std::thread::yield_now();
+    }
+}
+
 /// Process id, working directory, and the value of a variable, of a server.
 fn place(sidecar: &mut Sidecar, server: &str, variable: &str) -> Value {
     let answer = call(sidecar, &format!("mcp__{server}__where"), json!({ "variable": variable }));
@@ -412,13 +424,7 @@ fn a_slow_server_keeps_nobody_waiting_but_its_callers() {
     let mut sidecar = attached(&files, json!({ "fix": entry(&["slow=1000"]) }));
     assert_eq!(sidecar.request("assemble", json!({}))["deferredCount"], 0, "it has not answered yet");
     ready(&mut sidecar, "fix");
-    // Nobody waits for the disk, but who kills the sidecar here.
-    let deadline = Instant::now() + DEADLINE;
-    let is_kept =
-        |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|it| it.path().extension() == Some("json".as_ref()));
-    while !fs::read_dir(files.at("cache/toolscout/servers")).is_ok_and(|mut kept| kept.any(is_kept)) {
-        assert!(Instant::now() < deadline);
-    }
+    kept(&files);
     drop(sidecar);
     // The next time its tools are known from the start, and whoever calls one waits for it.
     let mut sidecar = attached(&files, json!({ "fix": entry(&["slow=1000"]) }));
@@ -557,7 +563,10 @@ fn a_name_that_was_last_known_to_be_a_servers_is_told_as_its_own() {
     let program = files.at("server");
     std::os::unix::fs::symlink(mcp::fixture(), &program).unwrap();
     let servers = json!({ "fix": { "command": program } });
-    ready(&mut attached(&files, servers.clone()), "fix");
+    let mut first = attached(&files, servers.clone());
+    ready(&mut first, "fix");
+    kept(&files);
+    drop(first);
     fs::remove_file(&program).unwrap();
     let mut sidecar = attached(&files, servers);
     until_state(&mut sidecar, "fix", "down");
