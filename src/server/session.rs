@@ -224,6 +224,9 @@ impl Session {
 
     /// What `initialize` settled, once it has.
     pub(super) async fn opened(&self) -> Result<&Opened, RpcError> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
         let mut phase = self.phase.subscribe();
         let ended = phase.wait_for(|phase| *phase != Phase::Initializing).await;
         drop(ended);

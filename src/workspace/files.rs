@@ -48,6 +48,13 @@ struct Kept<T> {
     problem: Option<Diagnostic>,
 }
 
+impl<T> Kept<T> {
+    /// Whether the file is still the one that was read, as its stamp at `now` says.
+    fn is_same(&self, stamp: Option<&Stamp>, now: SystemTime) -> bool {
+        self.stamp.as_ref() == stamp && stamp.is_none_or(|stamp| stamp.is_settled(self.read, now))
+    }
+}
+
 /// What a look at files found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Look {
@@ -95,12 +102,22 @@ impl<T> Files<T> {
         all
     }
 
+    /// Whether [`Self::refresh`] with the same paths would find nothing new and read nothing, at `now`. Files it would look
+    /// at for want of a stamp alone are not the same.
+    pub fn are_same(&self, paths: &[PathBuf], now: SystemTime) -> bool {
+        self.doubted.is_empty()
+            && paths.iter().all(|path| {
+                let stamp = Stamp::of(path);
+                match self.kept.get(path) {
+                    Some(kept) => kept.is_same(stamp.as_ref(), now),
+                    None => stamp.is_none(),
+                }
+            })
+    }
+
     fn look(&mut self, path: &Path, named: bool, patience: bool) -> Look {
         let (stamp, read) = (Stamp::of(path), SystemTime::now());
-        if let Some(kept) = self.kept.get(path)
-            && kept.stamp == stamp
-            && stamp.as_ref().is_none_or(|stamp| stamp.is_settled(kept.read, read))
-        {
+        if self.kept.get(path).is_some_and(|kept| kept.is_same(stamp.as_ref(), read)) {
             return Look::SAME;
         }
         match regular::read(path, self.limit) {

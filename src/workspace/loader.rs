@@ -3,6 +3,9 @@
 //! A look is made for a request, and without one once the files have settled after a change. Whoever subscribed learns
 //! of every look that found something new; neither side keeps the other alive. A file system can hang; the thread
 //! hangs then, and requests go on with the last good snapshot.
+//!
+//! Where all files are on this machine a request first glances at them itself: most find nothing new, and the way to the
+//! thread and back costs more than all that they ask for.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,6 +34,7 @@ pub type News = watch::Receiver<Option<Arc<Snapshot>>>;
 
 /// The snapshots of one workspace.
 pub struct Loader {
+    workspace: Arc<Workspace>,
     messages: mpsc::Sender<Message>,
     news: News,
     stale: AtomicBool,
@@ -40,6 +44,8 @@ pub struct Loader {
 /// What the thread and its users both see.
 struct Shared {
     mode: Mutex<Mode>,
+    /// Whether all folders are known to be on this machine.
+    local: AtomicBool,
     /// How many ask for polling.
     polled: AtomicUsize,
 }
@@ -66,10 +72,12 @@ impl Loader {
     pub fn start(places: Places) -> std::io::Result<Self> {
         let (messages, received) = mpsc::channel();
         let (publish, news) = watch::channel(None);
-        let shared = Arc::new(Shared { mode: Mutex::new(Mode::Native), polled: AtomicUsize::new(0) });
+        let mode = Mutex::new(Mode::Native);
+        let shared = Arc::new(Shared { mode, local: AtomicBool::new(false), polled: AtomicUsize::new(0) });
         let touched = messages.clone();
+        let workspace = Arc::new(Workspace::new(places));
         let looker = Looker {
-            workspace: Workspace::new(places),
+            workspace: workspace.clone(),
             // Once the thread has ended nobody listens.
             watcher: Watcher::new(move |what| drop(touched.send(Message::Touched(what)))),
             messages: received,
@@ -79,12 +87,18 @@ impl Loader {
             shared: shared.clone(),
         };
         std::thread::Builder::new().name("toolscout-files".to_owned()).spawn(move || looker.run())?;
-        Ok(Self { messages, news, stale: AtomicBool::new(false), shared })
+        Ok(Self { workspace, messages, news, stale: AtomicBool::new(false), shared })
     }
 
     /// What the files say at or after this call; where they do not answer in time, what they last said. `None` where
     /// they never said anything.
     pub async fn fresh(&self) -> Option<Arc<Snapshot>> {
+        if self.shared.local.load(Ordering::Relaxed)
+            && let Some(snapshot) = self.workspace.glance()
+        {
+            self.stale.store(false, Ordering::Relaxed);
+            return Some(snapshot);
+        }
         let patience = if self.news.borrow().is_some() { PATIENCE } else { FIRST_PATIENCE };
         let (answer, waiting) = oneshot::channel();
         let asked = self.messages.send(Message::Look(answer)).is_ok();
@@ -145,7 +159,7 @@ impl Drop for Polling {
 
 /// The thread.
 struct Looker {
-    workspace: Workspace,
+    workspace: Arc<Workspace>,
     watcher: Watcher,
     messages: mpsc::Receiver<Message>,
     publish: watch::Sender<Option<Arc<Snapshot>>>,
@@ -244,6 +258,8 @@ impl Looker {
         } else {
             self.watcher.arm(Lookups::of(&self.workspace.targets()))
         };
+        // Only what was armed is known to be no network's.
+        self.shared.local.store(*self.watcher.mode() == Mode::Native, Ordering::Relaxed);
         let mut mode = self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner);
         if *mode != *self.watcher.mode() {
             *mode = self.watcher.mode().clone();

@@ -14,6 +14,7 @@ pub mod node;
 pub mod problem;
 pub mod registry;
 pub mod regular;
+pub mod seen;
 pub mod setting;
 pub mod settle;
 pub mod snapshot;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::config;
 use super::files::{Files, Look, in_folder};
@@ -13,7 +13,9 @@ use super::layers::{ConfigLayer, Layer};
 use super::lookups::Target;
 use super::node::{Node, Value};
 use super::registry::{self, Registry};
+use super::seen::Seen;
 use super::source_text::read_node;
+use super::stamp::Stamp;
 use super::trust::{self, Trust, Waiting, approved_in};
 use crate::catalog::source::{Origin, Source};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -83,6 +85,8 @@ struct State {
     registries: [Files<Registry>; 3],
     approved: Arc<BTreeSet<String>>,
     current: Option<Arc<Snapshot>>,
+    /// What `current` was made of.
+    seen: Option<Seen>,
 }
 
 /// A workspace's servers as editors write them.
@@ -159,7 +163,15 @@ impl Workspace {
         });
         let read = |path: &Path, bytes: &[u8], _: Option<&Node>| read_node(&path.display().to_string(), bytes);
         let configs = Files::new(MAX_CONFIG, |_| true, Box::new(read));
-        Self { places, state: Mutex::new(State { configs, registries, approved: Arc::default(), current: None }) }
+        let state = State { configs, registries, approved: Arc::default(), current: None, seen: None };
+        Self { places, state: Mutex::new(state) }
+    }
+
+    /// What the files say, if a few `stat` calls show that it is what they said last; `None` where somebody has to look,
+    /// or is looking. Reads nothing and waits for nobody but the file system.
+    pub fn glance(&self) -> Option<Arc<Snapshot>> {
+        let state = self.state.try_lock().ok()?;
+        state.seen.as_ref()?.is_same(&state.configs, &state.registries).then(|| state.current.clone())?
     }
 
     /// Compares the files with what was read, reads what changed, and gives what they say now. Blocks on files, and
@@ -168,9 +180,12 @@ impl Workspace {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let named: Vec<PathBuf> = self.places.config.iter().chain(&self.places.mcp_config).cloned().collect();
         let (mut changed, mut looks) = (false, 0);
-        let (configs, registries) = loop {
+        let (configs, registries, seen) = loop {
             looks += 1;
             let patience = looks < LOOKS;
+            // Before they are listed: what comes meanwhile is seen the next time.
+            let at = SystemTime::now();
+            let folders = self.listed().map(|folder| (folder.clone(), Stamp::of(&folder))).collect();
             let configs = self.config_files();
             let paths: Vec<PathBuf> = configs.iter().map(|file| file.path.clone()).collect();
             let mut look: Look = state.configs.refresh(&paths, &named, patience);
@@ -184,10 +199,12 @@ impl Workspace {
                 (state.approved, changed) = (Arc::new(approved), true);
             }
             if !look.torn || !patience {
-                break (configs, registries);
+                let seen = Seen { folders, at, configs: paths, registries: registries.clone() };
+                break (configs, registries, seen);
             }
             std::thread::sleep(PAUSE);
         };
+        state.seen = Some(seen);
         match &state.current {
             Some(current) if !changed => current.clone(),
             current => {
@@ -295,6 +312,12 @@ impl Workspace {
         let user = self.places.user.as_ref().map(|folder| folder.join("registry"));
         let servers = self.places.user.as_ref().map(|folder| folder.join(SERVERS));
         workspace.into_iter().chain(user).chain(servers)
+    }
+
+    /// Folders whose entries are files of the workspace.
+    fn listed(&self) -> impl Iterator<Item = PathBuf> {
+        let named = self.places.registry.iter().filter(|path| path.is_dir()).cloned();
+        self.folders().chain(self.places.approvals()).chain(named)
     }
 
     fn registry_files(&self) -> [Vec<PathBuf>; 3] {
