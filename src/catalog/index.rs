@@ -17,15 +17,29 @@ use super::{Catalog, ToolId, words};
 /// Stems of words met before, by number; each word is stemmed once a catalog.
 #[derive(Default)]
 pub struct Stems {
-    words: FxHashMap<Box<str>, u32>,
+    /// Words of up to 16 bytes, which nearly all are: found without following a pointer.
+    short: FxHashMap<u128, u32>,
+    long: FxHashMap<Box<str>, u32>,
     numbers: FxHashMap<Box<str>, u32>,
     texts: Vec<Box<str>>,
+}
+
+/// A word of up to 16 bytes as a number; no word holds a zero byte.
+fn packed(word: &str) -> Option<u128> {
+    let mut bytes = [0; 16];
+    bytes.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
+    Some(u128::from_le_bytes(bytes))
 }
 
 impl Stems {
     /// The number of a lower-cased word's stem.
     pub fn number(&mut self, word: &str) -> u32 {
-        if let Some(&number) = self.words.get(word) {
+        let packed = packed(word);
+        let known = match packed {
+            Some(packed) => self.short.get(&packed),
+            None => self.long.get(word),
+        };
+        if let Some(&number) = known {
             return number;
         }
         let stem = words::stem(word);
@@ -38,7 +52,10 @@ impl Stems {
                 number
             }
         };
-        self.words.insert(word.into(), number);
+        match packed {
+            Some(packed) => self.short.insert(packed, number),
+            None => self.long.insert(word.into(), number),
+        };
         number
     }
 
@@ -47,6 +64,9 @@ impl Stems {
         &self.texts[number as usize]
     }
 }
+
+/// What has no number yet.
+const NONE: u32 = u32::MAX;
 
 /// One source that holds a term, and the term's number there.
 #[derive(Debug, Clone, Copy)]
@@ -91,25 +111,35 @@ impl Index {
     /// The directory over the segments of sources, building those that are not there yet.
     pub fn build<'a>(sources: impl Iterator<Item = &'a Source> + Clone) -> Self {
         let mut stems = Stems::default();
-        let segments: Vec<&Segment> = sources.map(|source| source.segment_with(&mut stems)).collect();
+        let made: Vec<(&Segment, Vec<u32>)> = sources.map(|source| source.segment_with(&mut stems)).collect();
+        let segments: Vec<&Segment> = made.iter().map(|(segment, _)| *segment).collect();
         let mut table: HashTable<u32> = HashTable::new();
         // Of each term, one segment and number under which its text is found.
         let mut first: Vec<Held> = Vec::new();
         let text = |held: Held| segments[held.source as usize].term(held.term);
         let mut numbers: Vec<u32> = Vec::new();
         let mut ends: Vec<u32> = Vec::new();
-        for (source, segment) in segments.iter().enumerate() {
+        // Of a stem's number, that of its term here: of segments that were built just now no text is looked at twice.
+        let mut by_stem: Vec<u32> = vec![NONE; stems.texts.len()];
+        for (source, (segment, stems)) in made.iter().enumerate() {
             for term in 0..segment.terms() {
-                let held = Held { source: source as u32, term };
-                let hash = term_hash(segment.term(term));
-                let known = table.find(hash, |&number| text(first[number as usize]) == segment.term(term)).copied();
-                let number = known.unwrap_or_else(|| {
-                    let number = first.len() as u32;
-                    first.push(held);
-                    ends.push(0);
-                    table.insert_unique(hash, number, |&number| term_hash(text(first[number as usize])));
-                    number
-                });
+                let stem = stems.get(term as usize).map(|stem| *stem as usize);
+                let mut number = stem.map_or(NONE, |stem| by_stem[stem]);
+                if number == NONE {
+                    let held = Held { source: source as u32, term };
+                    let hash = term_hash(segment.term(term));
+                    let known = table.find(hash, |&number| text(first[number as usize]) == segment.term(term)).copied();
+                    number = known.unwrap_or_else(|| {
+                        let number = first.len() as u32;
+                        first.push(held);
+                        ends.push(0);
+                        table.insert_unique(hash, number, |&number| term_hash(text(first[number as usize])));
+                        number
+                    });
+                    if let Some(stem) = stem {
+                        by_stem[stem] = number;
+                    }
+                }
                 ends[number as usize] += 1;
                 numbers.push(number);
             }

@@ -40,8 +40,13 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// How deep arrays and objects are nested in JSON.
-pub fn depth(json: &str) -> usize {
+/// Whether arrays and objects are nested at most `most` deep in JSON.
+pub fn is_flat(json: &str, most: usize) -> bool {
+    // Hardly a definition has more than that of them at all, which is seen faster.
+    json.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count() <= most || depth(json) <= most
+}
+
+fn depth(json: &str) -> usize {
     let bytes = json.as_bytes();
     let (mut depth, mut deepest, mut at) = (0usize, 0, 0);
     while at < bytes.len() {
@@ -159,6 +164,7 @@ mod tests {
     fn depth_counts_brackets_outside_of_strings() {
         for (json, want) in [("1", 0), ("[]", 1), (r#"{"a":[{"]}":"[[[\""}]}"#, 3), ("[[],[[]]]", 3), ("\"", 0)] {
             assert_eq!(depth(json), want, "{json}");
+            assert!(is_flat(json, want) && (want == 0 || !is_flat(json, want - 1)), "{json}");
         }
     }
 

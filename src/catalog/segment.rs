@@ -37,15 +37,18 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Indexes a source's tools.
-    pub fn build(source: &Source, stems: &mut Stems) -> Self {
+    /// Indexes a source's tools. With it, of each term the number of its stem.
+    pub fn build(source: &Source, stems: &mut Stems) -> (Self, Vec<u32>) {
         let mut builder = Builder {
             stems,
             segment: Self::default(),
+            numbers: Vec::new(),
             terms: Vec::new(),
-            current: Vec::new(),
+            last: Vec::new(),
             pairs: Vec::new(),
             pair_ends: Vec::new(),
+            length: 0,
+            names: 0,
         };
         for tool in &source.tools {
             document(source, tool, &mut builder);
@@ -119,30 +122,52 @@ impl Words {
     }
 }
 
-/// A stem that no document of the source has had yet.
+/// A stem that no document of the source has had yet, and a term that the present one has not.
 const NONE: u32 = u32::MAX;
 
 struct Builder<'a> {
     stems: &'a mut Stems,
     segment: Segment,
+    /// Of each term here, the number of its stem.
+    numbers: Vec<u32>,
     /// Numbers of stems to those of terms here.
     terms: Vec<u32>,
-    /// Terms of the present document, and whether in its name.
-    current: Vec<(u32, bool)>,
+    /// Of each term, its last place in `pairs`.
+    last: Vec<u32>,
     /// (term, frequency) of all documents, and where each document's end.
     pairs: Vec<(u32, u16)>,
     pair_ends: Vec<usize>,
+    /// Of the present document: its words, and the distinct ones of its name.
+    length: u32,
+    names: u8,
 }
 
 impl Builder<'_> {
     fn add(&mut self, word: &str) {
-        let term = self.term(word);
-        self.current.push((term, false));
+        self.count(word, 0);
     }
 
     fn add_named(&mut self, word: &str) {
+        self.count(word, NAMED);
+    }
+
+    fn count(&mut self, word: &str, named: u16) {
         let term = self.term(word);
-        self.current.push((term, true));
+        self.length += 1;
+        let last = &mut self.last[term as usize];
+        let from = self.pair_ends.last().copied().unwrap_or(0);
+        if *last == NONE || (*last as usize) < from {
+            *last = self.pairs.len() as u32;
+            self.pairs.push((term, 0));
+        }
+        let frequency = &mut self.pairs[*last as usize].1;
+        if *frequency & !NAMED < NAMED - 1 {
+            *frequency += 1;
+        }
+        if named & !*frequency != 0 {
+            *frequency |= named;
+            self.names = self.names.saturating_add(1);
+        }
     }
 
     fn term(&mut self, word: &str) -> u32 {
@@ -154,27 +179,20 @@ impl Builder<'_> {
             self.terms[number] = self.segment.ends.len() as u32;
             self.segment.text.push_str(self.stems.text(number as u32));
             self.segment.ends.push(self.segment.text.len() as u32);
+            self.numbers.push(number as u32);
+            self.last.push(NONE);
         }
         self.terms[number]
     }
 
     fn end_document(&mut self) {
-        self.segment.lengths.push(self.current.len() as u32);
-        self.current.sort_unstable();
-        let mut names = 0u8;
-        for same in self.current.chunk_by(|a, b| a.0 == b.0) {
-            let (term, named) = same[same.len() - 1];
-            let frequency = same.len().min(usize::from(NAMED - 1)) as u16;
-            self.pairs.push((term, if named { frequency | NAMED } else { frequency }));
-            names = names.saturating_add(u8::from(named));
-        }
-        self.segment.names.push(names);
+        self.segment.lengths.push(std::mem::take(&mut self.length));
+        self.segment.names.push(std::mem::take(&mut self.names));
         self.pair_ends.push(self.pairs.len());
-        self.current.clear();
     }
 
     /// Counting sort of the pairs by term; documents stay in ascending order within one.
-    fn finish(mut self) -> Segment {
+    fn finish(mut self) -> (Segment, Vec<u32>) {
         let terms = self.segment.ends.len();
         let mut ends = vec![0u32; terms];
         for (term, _) in &self.pairs {
@@ -201,7 +219,7 @@ impl Builder<'_> {
         term_ends.shrink_to_fit();
         lengths.shrink_to_fit();
         names.shrink_to_fit();
-        Segment { posting_ends: ends, docs, frequencies, ..self.segment }
+        (Segment { posting_ends: ends, docs, frequencies, ..self.segment }, self.numbers)
     }
 }
 

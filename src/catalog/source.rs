@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::definition::{Definition, Format, Parameters};
 use super::index::Stems;
-use super::json_text::{decode_string, depth, offset_in};
+use super::json_text::{decode_string, is_flat, offset_in};
 use super::listing::{Block, Line};
 use super::names::{self, Naming};
 use super::pattern::content_hash;
@@ -154,7 +154,7 @@ impl Tool {
             let start = offset_in(entry, slice);
             start as u32..(start + slice.len()) as u32
         };
-        let flat = depth(entry) <= MAX_DEPTH;
+        let flat = is_flat(entry, MAX_DEPTH);
         Self {
             name: visible.into(),
             tool: own.into(),
@@ -417,7 +417,7 @@ impl Source {
                 continue;
             }
             match tool.schema() {
-                None if depth(entry) > MAX_DEPTH => {
+                None if !is_flat(entry, MAX_DEPTH) => {
                     let message = format!(
                         "`{name}` is nested deeper than {MAX_DEPTH} levels: its schema is left out, its calls go through unchecked"
                     );
@@ -536,12 +536,18 @@ impl Source {
 
     /// Its part of the search index.
     pub fn segment(&self) -> &Segment {
-        self.segment_with(&mut Stems::default())
+        self.segment_with(&mut Stems::default()).0
     }
 
-    /// The same, with stems that other sources share.
-    pub fn segment_with(&self, stems: &mut Stems) -> &Segment {
-        self.made.segment.get_or_init(|| Segment::build(self, stems))
+    /// The same, with stems that other sources share. If it is made only now, also the number of each term's stem.
+    pub fn segment_with(&self, stems: &mut Stems) -> (&Segment, Vec<u32>) {
+        let mut numbers = Vec::new();
+        let segment = self.made.segment.get_or_init(|| {
+            let made = Segment::build(self, stems);
+            numbers = made.1;
+            made.0
+        });
+        (segment, numbers)
     }
 }
 

@@ -57,8 +57,10 @@ fn class(c: char) -> Class {
 
 /// Calls `each` with every lower-cased word of a text, in order, as written (not stemmed).
 pub fn each_word(text: &str, mut each: impl FnMut(&str)) {
+    if text.is_ascii() {
+        return each_ascii_word(text, each);
+    }
     let composed: Cow<'_, str> = match is_nfc_quick(text.chars()) {
-        _ if text.is_ascii() => Cow::Borrowed(text),
         IsNormalized::Yes => Cow::Borrowed(text),
         _ => Cow::Owned(text.nfc().collect()),
     };
@@ -80,11 +82,24 @@ pub fn each_word(text: &str, mut each: impl FnMut(&str)) {
         let run = &composed[start..end];
         if kind == Class::Dense {
             each_bigram(run, &mut each);
-        } else if run.len() <= MAX_WORD && run.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
-            each(run);
         } else {
             lowered.clear();
             lowered.extend(run.chars().take(MAX_WORD).flat_map(char::to_lowercase));
+            each(&lowered);
+        }
+    }
+}
+
+/// The same of nothing but ASCII, as nearly all catalogs are.
+fn each_ascii_word(text: &str, mut each: impl FnMut(&str)) {
+    let mut lowered = String::new();
+    for run in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|run| !run.is_empty()) {
+        if run.len() <= MAX_WORD && !run.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            each(run);
+        } else {
+            lowered.clear();
+            lowered.push_str(&run[..run.len().min(MAX_WORD)]);
+            lowered.make_ascii_lowercase();
             each(&lowered);
         }
     }
@@ -108,6 +123,9 @@ fn each_bigram(run: &str, each: &mut impl FnMut(&str)) {
 /// Calls `each` with every word of an identifier: as `each_word`, and split at camelCase boundaries
 /// (`getUserID` is get, user, id; `HTTPServer` is http, server).
 pub fn each_identifier_word(identifier: &str, mut each: impl FnMut(&str)) {
+    if identifier.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        return each_word(identifier, each);
+    }
     let mut start = 0;
     let mut before: Option<char> = None;
     let mut rest = identifier.char_indices().peekable();
@@ -163,6 +181,10 @@ mod tests {
             assert_eq!(words(text), want, "SEARCH-2: {text}");
         }
         assert_eq!(words(&"x".repeat(100_000)).len(), MAX_WORD);
+        // ASCII goes another way.
+        for text in ["Create-a GitHub_issue2", "A", "", "--", &"Xy".repeat(100)] {
+            assert_eq!(words(&format!("{text} é")), format!("{} é", words(text)).trim_start(), "SEARCH-2: {text}");
+        }
     }
 
     #[test]
