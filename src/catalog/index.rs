@@ -1,81 +1,16 @@
-//! Where in a catalog a term is held: one look-up for all sources.
+//! Where in a catalog a term is held.
 //!
-//! Postings stay with their sources ([`super::segment`]), which catalogs share; this is the directory over them, made
-//! when a catalog is first searched. Its size is that of the sources' vocabularies, not of their postings. The postings of
-//! terms that are asked for are put behind each other and kept, since walking them is then what a search costs; those of
-//! hundreds of sources would each be a cache miss.
+//! Postings stay with their sources ([`super::segment`]), which catalogs share; so do the directories over neighbouring
+//! sources ([`super::group`]). The postings of terms that are asked for are put behind each other and kept, since walking
+//! them is then what a search costs; those of hundreds of sources would each be a cache miss.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hashbrown::HashTable;
 use rustc_hash::FxHashMap;
 
-use super::segment::{Segment, term_hash};
-use super::source::Source;
-use super::{Catalog, ToolId, words};
-
-/// Stems of words met before, by number; each word is stemmed once a catalog.
-#[derive(Default)]
-pub struct Stems {
-    /// Words of up to 16 bytes, which nearly all are: found without following a pointer.
-    short: FxHashMap<u128, u32>,
-    long: FxHashMap<Box<str>, u32>,
-    numbers: FxHashMap<Box<str>, u32>,
-    texts: Vec<Box<str>>,
-}
-
-/// A word of up to 16 bytes as a number; no word holds a zero byte.
-fn packed(word: &str) -> Option<u128> {
-    let mut bytes = [0; 16];
-    bytes.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
-    Some(u128::from_le_bytes(bytes))
-}
-
-impl Stems {
-    /// The number of a lower-cased word's stem.
-    pub fn number(&mut self, word: &str) -> u32 {
-        let packed = packed(word);
-        let known = match packed {
-            Some(packed) => self.short.get(&packed),
-            None => self.long.get(word),
-        };
-        if let Some(&number) = known {
-            return number;
-        }
-        let stem = words::stem(word);
-        let number = match self.numbers.get(&*stem) {
-            Some(&number) => number,
-            None => {
-                let number = self.texts.len() as u32;
-                self.texts.push(stem.as_ref().into());
-                self.numbers.insert(stem.as_ref().into(), number);
-                number
-            }
-        };
-        match packed {
-            Some(packed) => self.short.insert(packed, number),
-            None => self.long.insert(word.into(), number),
-        };
-        number
-    }
-
-    /// The stem with a number.
-    pub fn text(&self, number: u32) -> &str {
-        &self.texts[number as usize]
-    }
-}
-
-/// What has no number yet.
-const NONE: u32 = u32::MAX;
-
-/// One source that holds a term, and the term's number there.
-#[derive(Debug, Clone, Copy)]
-struct Held {
-    /// Position of the source in the catalog.
-    source: u32,
-    /// Number of the term in the source's segment.
-    term: u32,
-}
+use super::segment::term_hash;
+use super::stems::Stems;
+use super::{Catalog, ToolId};
 
 /// All postings of one term in a catalog, by ascending tool.
 #[derive(Debug, Default)]
@@ -88,78 +23,34 @@ pub struct Postings {
 
 /// Postings kept a catalog, in tools (6 bytes each); past that all are dropped and put together anew as they are asked for.
 const KEPT: usize = 1 << 19;
+/// What a term costs beside its tools, in the same measure: words that nothing holds are kept too.
+const TERM: usize = 16;
 
-/// Postings that were asked for, by term, and how many tools they hold together.
-type Kept = (FxHashMap<u32, Arc<Postings>>, usize);
+/// Postings that were asked for, by term, and what they cost together.
+type Kept = (FxHashMap<Box<str>, Arc<Postings>>, usize);
 
 /// See the module.
 pub struct Index {
-    table: HashTable<u32>,
-    /// Where the holders of each term end.
-    ends: Vec<u32>,
-    /// Holders of all terms, by term, then source.
-    holders: Vec<Held>,
     /// Length of every tool's document in terms.
     lengths: Vec<u32>,
     /// Distinct terms of every tool's name.
     names: Vec<u8>,
     kept: Mutex<Kept>,
-    none: Arc<Postings>,
 }
 
 impl Index {
-    /// The directory over the segments of sources, building those that are not there yet.
-    pub fn build<'a>(sources: impl Iterator<Item = &'a Source> + Clone) -> Self {
+    /// The index of a catalog, building what of it is not there yet.
+    pub fn build(catalog: &Catalog) -> Self {
         let mut stems = Stems::default();
-        let made: Vec<(&Segment, Vec<u32>)> = sources.map(|source| source.segment_with(&mut stems)).collect();
-        let segments: Vec<&Segment> = made.iter().map(|(segment, _)| *segment).collect();
-        let mut table: HashTable<u32> = HashTable::new();
-        // Of each term, one segment and number under which its text is found.
-        let mut first: Vec<Held> = Vec::new();
-        let text = |held: Held| segments[held.source as usize].term(held.term);
-        let mut numbers: Vec<u32> = Vec::new();
-        let mut ends: Vec<u32> = Vec::new();
-        // Of a stem's number, that of its term here: of segments that were built just now no text is looked at twice.
-        let mut by_stem: Vec<u32> = vec![NONE; stems.texts.len()];
-        for (source, (segment, stems)) in made.iter().enumerate() {
-            for term in 0..segment.terms() {
-                let stem = stems.get(term as usize).map(|stem| *stem as usize);
-                let mut number = stem.map_or(NONE, |stem| by_stem[stem]);
-                if number == NONE {
-                    let held = Held { source: source as u32, term };
-                    let hash = term_hash(segment.term(term));
-                    let known = table.find(hash, |&number| text(first[number as usize]) == segment.term(term)).copied();
-                    number = known.unwrap_or_else(|| {
-                        let number = first.len() as u32;
-                        first.push(held);
-                        ends.push(0);
-                        table.insert_unique(hash, number, |&number| term_hash(text(first[number as usize])));
-                        number
-                    });
-                    if let Some(stem) = stem {
-                        by_stem[stem] = number;
-                    }
-                }
-                ends[number as usize] += 1;
-                numbers.push(number);
-            }
+        for (sources, group) in catalog.groups() {
+            group.directory(sources, &mut stems);
+            group.names(sources);
         }
-        let mut total = 0;
-        for end in &mut ends {
-            total += std::mem::replace(end, total);
-        }
-        let mut holders = vec![Held { source: 0, term: 0 }; numbers.len()];
-        let mut numbers = numbers.into_iter();
-        for (source, segment) in segments.iter().enumerate() {
-            for (term, number) in (0..segment.terms()).zip(&mut numbers) {
-                let end = &mut ends[number as usize];
-                holders[*end as usize] = Held { source: source as u32, term };
-                *end += 1;
-            }
-        }
-        let lengths = segments.iter().flat_map(|segment| segment.lengths.iter().copied()).collect();
-        let names = segments.iter().flat_map(|segment| segment.names.iter().copied()).collect();
-        Self { table, ends, holders, lengths, names, kept: Mutex::default(), none: Arc::default() }
+        let segments = || catalog.sources.iter().map(|source| source.segment());
+        let (mut lengths, mut names) = (Vec::with_capacity(catalog.len()), Vec::with_capacity(catalog.len()));
+        segments().for_each(|segment| lengths.extend_from_slice(&segment.lengths));
+        segments().for_each(|segment| names.extend_from_slice(&segment.names));
+        Self { lengths, names, kept: Mutex::default() }
     }
 
     /// Length of a tool's document in terms.
@@ -174,33 +65,37 @@ impl Index {
 
     /// The postings of a stemmed term in the catalog that this is the index of.
     pub fn postings(&self, term: &str, catalog: &Catalog) -> Arc<Postings> {
-        let text = |held: Held| catalog.sources[held.source as usize].segment().term(held.term);
-        let found = self.table.find(term_hash(term), |&number| text(self.of(number)[0]) == term);
-        let Some(&number) = found else { return self.none.clone() };
-        if let Some(kept) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).0.get(&number) {
+        if let Some(kept) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).0.get(term) {
             return kept.clone();
         }
-        let mut made = Postings::default();
-        for held in self.of(number) {
-            let part = catalog.sources[held.source as usize].segment().postings(held.term);
-            let base = catalog.base(held.source as usize);
-            made.tools.extend(part.docs.iter().map(|doc| base + doc));
-            made.frequencies.extend_from_slice(part.frequencies);
-        }
-        let made = Arc::new(made);
+        let made = Arc::new(Self::put_together(term, catalog));
         let mut guard = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (kept, size) = &mut *guard;
-        if *size + made.tools.len() > KEPT {
+        let cost = made.tools.len() + TERM;
+        if *size + cost > KEPT {
             kept.clear();
             *size = 0;
         }
-        *size += made.tools.len();
-        kept.insert(number, made.clone());
+        *size += cost;
+        kept.insert(term.into(), made.clone());
         made
     }
 
-    fn of(&self, number: u32) -> &[Held] {
-        let start = if number == 0 { 0 } else { self.ends[number as usize - 1] };
-        &self.holders[start as usize..self.ends[number as usize] as usize]
+    fn put_together(term: &str, catalog: &Catalog) -> Postings {
+        let hash = term_hash(term);
+        let mut made = Postings::default();
+        let mut before = 0;
+        for (sources, group) in catalog.groups() {
+            // Built with the index.
+            let holders = group.made_directory().map_or(&[][..], |directory| directory.holders(hash, term, sources));
+            for held in holders {
+                let part = sources[held.source as usize].segment().postings(held.term);
+                let base = catalog.base(before + held.source as usize);
+                made.tools.extend(part.docs.iter().map(|doc| base + doc));
+                made.frequencies.extend_from_slice(part.frequencies);
+            }
+            before += sources.len();
+        }
+        made
     }
 }

@@ -11,6 +11,7 @@ pub mod connections;
 pub mod definition;
 pub mod describe;
 pub mod explain;
+mod group;
 mod index;
 pub mod inline;
 pub mod json_text;
@@ -28,6 +29,7 @@ pub mod search;
 mod segment;
 pub mod settings;
 pub mod source;
+mod stems;
 pub mod tokens;
 pub mod view;
 pub mod words;
@@ -41,9 +43,9 @@ use rustc_hash::FxHashMap;
 
 use assembly::{Assembly, Request};
 use bits::Bits;
+use group::{Group, bare_names, folded_hash};
 use index::Index;
 use names::Naming;
-use pattern::content_hash;
 use policy::Policy;
 use scope::Scope;
 use source::{Source, Tool, name_hash};
@@ -71,7 +73,7 @@ pub struct Catalog {
     /// Tools by the hash of their visible name.
     names: HashTable<(u32, ToolId)>,
     refused: Bits,
-    folded: OnceLock<Folded>,
+    groups: OnceLock<Vec<(usize, Arc<Group>)>>,
     index: OnceLock<Index>,
     views: Mutex<FxHashMap<u64, Arc<View>>>,
     assemblies: Mutex<FxHashMap<Request, Arc<Assembly>>>,
@@ -101,33 +103,9 @@ impl fmt::Display for Collision {
     }
 }
 
-/// Names by their case-folded form, for exact-name queries.
-struct Folded {
-    visible: FoldedNames,
-    bare: FoldedNames,
-}
-
-/// Tools by the hash of a case-folded name, sorted.
-type FoldedNames = Vec<(u32, ToolId)>;
-
 /// A table wants all bits of a hash (Knuth, "The Art of Computer Programming", 6.4: multiplication by the golden ratio).
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
-fn folded_hash(folded: &str) -> u32 {
-    content_hash(&folded) as u32
-}
-
-/// The one deferred tool in scope with a name, case folded, as `is` tells of those whose hash it has.
-fn only(names: &FoldedNames, name: &str, view: &View, is: impl Fn(ToolId, &str) -> bool) -> Option<ToolId> {
-    let folded = name.to_lowercase();
-    let hash = folded_hash(&folded);
-    let from = names.partition_point(|(other, _)| *other < hash);
-    let same = names[from..].iter().take_while(|(other, _)| *other == hash).map(|(_, id)| *id);
-    let mut found = same.filter(|id| view.deferred.contains(*id) && is(*id, &folded));
-    let first = found.next()?;
-    found.all(|id| id == first).then_some(first)
 }
 
 /// What a name means in a scope.
@@ -183,7 +161,7 @@ impl Catalog {
             bases,
             names: HashTable::with_capacity(total as usize),
             refused: Bits::new(total as usize),
-            folded: OnceLock::new(),
+            groups: OnceLock::new(),
             index: OnceLock::new(),
             views: Mutex::default(),
             assemblies: Mutex::default(),
@@ -325,49 +303,60 @@ impl Catalog {
 
     /// The one deferred tool in scope that is so called without its server part, case folded.
     fn bare(&self, name: &str, view: &View) -> Option<ToolId> {
-        only(&self.folded().bare, name, view, |id, name| self.bare_names(id).any(|bare| bare == name))
+        let folded = name.to_lowercase();
+        let hash = folded_hash(&folded);
+        let is = |id: &ToolId| bare_names(self.source_of(*id), self.tool(*id)).any(|bare| bare == folded);
+        self.only(view, |sources, group| group.names(sources).bare(hash), is)
     }
 
     /// The one deferred tool in scope with this name, with or without its server part, case folded.
     pub(crate) fn exact(&self, name: &str, view: &View) -> Option<ToolId> {
-        let whole = |id: ToolId, name: &str| self.tool(id).name.to_lowercase() == name;
-        only(&self.folded().visible, name, view, whole).or_else(|| self.bare(name, view))
+        let folded = name.to_lowercase();
+        let hash = folded_hash(&folded);
+        let is = |id: &ToolId| self.tool(*id).name.to_lowercase() == folded;
+        self.only(view, |sources, group| group.names(sources).visible(hash), is).or_else(|| self.bare(name, view))
     }
 
-    /// A tool's names without the server part: its own, and what is left of the visible one.
-    fn bare_names(&self, id: ToolId) -> impl Iterator<Item = String> {
-        let tool = self.tool(id);
-        let own = names::bare(&tool.tool, &self.source_of(id).info.name).to_lowercase();
-        let shown = names::split_prefixed(&tool.name).map(|(_, shown)| shown.to_lowercase());
-        let shown = shown.filter(|shown| *shown != own);
-        std::iter::once(own).chain(shown)
+    /// The one deferred tool in scope that is meant, of those `found` in each group, if no other is.
+    fn only<'a, I: Iterator<Item = u32> + 'a>(
+        &'a self,
+        view: &View,
+        found: impl Fn(&'a [Arc<Source>], &'a Group) -> I,
+        is: impl Fn(&ToolId) -> bool,
+    ) -> Option<ToolId> {
+        let mut first = None;
+        let mut before = 0;
+        for (sources, group) in self.groups() {
+            let base = self.base(before);
+            before += sources.len();
+            for id in found(sources, group).map(|at| base + at).filter(|id| view.deferred.contains(*id)).filter(&is) {
+                if first.is_some_and(|first| first != id) {
+                    return None;
+                }
+                first = Some(id);
+            }
+        }
+        first
     }
 
-    fn folded(&self) -> &Folded {
-        self.folded.get_or_init(|| {
-            let all = 0..self.len() as ToolId;
-            let visible = all.clone().map(|id| (folded_hash(&self.tool(id).name.to_lowercase()), id));
-            let bare = all.flat_map(|id| self.bare_names(id).map(move |name| (folded_hash(&name), id)));
-            let (mut visible, mut bare): (FoldedNames, FoldedNames) = (visible.collect(), bare.collect());
-            visible.sort_unstable();
-            bare.sort_unstable();
-            Folded { visible, bare }
-        })
+    /// Neighbouring sources, each with what is kept of them together.
+    fn groups(&self) -> impl Iterator<Item = (&[Arc<Source>], &Group)> {
+        let groups = self.groups.get_or_init(|| group::groups(&self.sources));
+        groups.iter().map(|(from, group)| (&self.sources[*from..from + group.len()], &**group))
     }
 
-    /// The directory of terms.
+    /// Where terms are held.
     fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::build(self.sources.iter().map(|source| &**source)))
+        self.index.get_or_init(|| Index::build(self))
     }
 
     /// Whether a search has nothing left to make first.
     pub fn is_search_ready(&self, view: &View) -> bool {
-        self.folded.get().is_some() && self.index.get().is_some() && view.has_statistics()
+        self.index.get().is_some() && view.has_statistics()
     }
 
     /// Makes now what the first search would have to make.
     pub fn prepare_search(&self, view: &View) {
-        self.folded();
         self.index();
         view.statistics(self);
     }

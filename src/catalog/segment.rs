@@ -3,9 +3,9 @@
 //! Immutable and built once a source, so that catalogs share it and adding a source costs the others nothing.
 //! Document numbers are positions in the source's list of tools.
 
-use super::index::Stems;
 use super::pattern::content_hash;
 use super::source::{Kind, Source, Tool};
+use super::stems::Stems;
 use super::words;
 
 /// Postings of one term, by ascending document.

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::definition::{Definition, Format, Parameters};
-use super::index::Stems;
+use super::group::Group;
 use super::json_text::{decode_string, is_flat, offset_in};
 use super::listing::{Block, Line};
 use super::names::{self, Naming};
@@ -18,6 +18,7 @@ use super::pattern::content_hash;
 use super::policy::Policy;
 use super::render;
 use super::segment::Segment;
+use super::stems::Stems;
 use super::tokens::Quarters;
 
 /// What kind of source it is; the order is that of visible tools and of who wins a name.
@@ -251,8 +252,13 @@ pub struct Source {
     pub unavailable: Option<Box<str>>,
     /// Positions in that definition of entries that no tool stands for.
     gaps: Vec<usize>,
+    /// Tells it from all others there are.
+    pub(super) number: u64,
     made: Made,
 }
+
+/// The number of the next source.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// What is made of a source once, and serves every catalog that holds it: of a thousand sources of which one has changed,
 /// the others are not looked into again.
@@ -264,6 +270,8 @@ struct Made {
     quarters: [OnceLock<Quarters>; 4],
     /// Positions of tools that stay loaded, under the policy with a key.
     loaded: Mutex<Option<(u64, Arc<[u32]>)>>,
+    /// The group that it was last the first of.
+    group: Mutex<Option<Arc<Group>>>,
 }
 
 impl fmt::Debug for Source {
@@ -491,7 +499,8 @@ impl Source {
     /// A source of tools that exist already.
     pub fn of(info: SourceInfo, tools: Vec<Arc<Tool>>) -> Self {
         let toolset = info.toolset().into();
-        Self { info, toolset, tools, unavailable: None, gaps: Vec::new(), made: Made::default() }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { info, toolset, tools, unavailable: None, gaps: Vec::new(), number, made: Made::default() }
     }
 
     /// A source that has no tools for the moment, and why.
@@ -532,6 +541,15 @@ impl Source {
                 loaded
             }
         }
+    }
+
+    /// The group of sources that begins with this one.
+    pub(super) fn group(&self, sources: &[Arc<Self>]) -> Arc<Group> {
+        let mut kept = self.made.group.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(group) = kept.as_ref().filter(|group| group.is_of(sources)) {
+            return group.clone();
+        }
+        kept.insert(Arc::new(Group::new(sources))).clone()
     }
 
     /// Its part of the search index.
