@@ -42,8 +42,9 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
 
 /// Whether arrays and objects are nested at most `most` deep in JSON.
 pub fn is_flat(json: &str, most: usize) -> bool {
-    // Hardly a definition has more than that of them at all, which is seen faster.
-    json.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count() <= most || depth(json) <= most
+    // Hardly a definition opens more than that at all, which is seen many bytes at a time. The two differ in one bit.
+    let opens = |part: &[u8]| usize::from(part.iter().map(|byte| u8::from(byte & !0x20 == b'[')).sum::<u8>());
+    json.as_bytes().chunks(128).map(opens).sum::<usize>() <= most || depth(json) <= most
 }
 
 fn depth(json: &str) -> usize {
