@@ -3,6 +3,7 @@
 //! Promises: as long as [`Seen::is_same`], a whole look would find nothing new. Folders are compared by their stamps,
 //! which move with every entry that comes, goes or is replaced, and by the rule of [`Stamp::is_settled`] as files are.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -13,28 +14,68 @@ use super::stamp::Stamp;
 
 /// See the module.
 pub struct Seen {
+    /// What was not there: of each path that leads nowhere, its first part that is missing.
+    absent: BTreeSet<PathBuf>,
     /// Folders whose entries are files of the workspace, with their stamps from before they were listed.
-    pub folders: Vec<(PathBuf, Option<Stamp>)>,
+    folders: Vec<(PathBuf, Stamp)>,
     /// When those stamps were taken.
-    pub at: SystemTime,
+    at: SystemTime,
     /// The files that were looked at.
-    pub configs: Vec<PathBuf>,
+    configs: Vec<PathBuf>,
     /// The same of registries, by where they come from.
-    pub registries: [Vec<PathBuf>; 3],
+    registries: [Vec<PathBuf>; 3],
 }
 
 impl Seen {
+    /// Takes the stamps of folders that are about to be listed.
+    pub fn before(folders: impl Iterator<Item = PathBuf>) -> Self {
+        let mut seen = Self {
+            absent: BTreeSet::new(),
+            folders: Vec::new(),
+            at: SystemTime::now(),
+            configs: Vec::new(),
+            registries: Default::default(),
+        };
+        for folder in folders {
+            match Stamp::of(&folder) {
+                Some(stamp) => seen.folders.push((folder, stamp)),
+                None => drop(seen.absent.insert(missing_part(folder))),
+            }
+        }
+        seen
+    }
+
+    /// Adds files that are about to be looked at.
+    pub fn files(&mut self, configs: &[PathBuf], registries: &[Vec<PathBuf>; 3]) {
+        self.configs = self.present(configs);
+        self.registries = std::array::from_fn(|at| self.present(&registries[at]));
+    }
+
+    fn present(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let (present, missing): (Vec<PathBuf>, Vec<PathBuf>) = paths.iter().cloned().partition(|path| path.exists());
+        self.absent.extend(missing.into_iter().map(missing_part));
+        present
+    }
+
     /// Whether files and folders are as they were.
     pub fn is_same(&self, configs: &Files<Node>, registries: &[Files<Registry>; 3]) -> bool {
         let now = SystemTime::now();
-        let same = |(folder, before): &(PathBuf, Option<Stamp>)| {
-            let stamp = Stamp::of(folder);
-            stamp == *before && stamp.is_none_or(|stamp| stamp.is_settled(self.at, now))
+        let same = |(folder, before): &(PathBuf, Stamp)| {
+            Stamp::of(folder).is_some_and(|stamp| stamp == *before && stamp.is_settled(self.at, now))
         };
-        self.folders.iter().all(same)
+        !self.absent.iter().any(|path| path.exists())
+            && self.folders.iter().all(same)
             && configs.are_same(&self.configs, now)
             && registries.iter().zip(&self.registries).all(|(files, paths)| files.are_same(paths, now))
     }
+}
+
+/// The first part of a path that is missing: nothing below can be there without it.
+fn missing_part(mut path: PathBuf) -> PathBuf {
+    while let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
+        path = parent.to_owned();
+    }
+    path
 }
 
 #[cfg(test)]

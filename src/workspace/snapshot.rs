@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::config;
 use super::files::{Files, Look, in_folder};
@@ -15,7 +15,6 @@ use super::node::{Node, Value};
 use super::registry::{self, Registry};
 use super::seen::Seen;
 use super::source_text::read_node;
-use super::stamp::Stamp;
 use super::trust::{self, Trust, Waiting, approved_in};
 use crate::catalog::source::{Origin, Source};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -183,13 +182,13 @@ impl Workspace {
         let (configs, registries, seen) = loop {
             looks += 1;
             let patience = looks < LOOKS;
-            // Before they are listed: what comes meanwhile is seen the next time.
-            let at = SystemTime::now();
-            let folders = self.listed().map(|folder| (folder.clone(), Stamp::of(&folder))).collect();
+            // Before they are listed and looked at: what comes meanwhile is seen the next time.
+            let mut seen = Seen::before(self.listed());
             let configs = self.config_files();
             let paths: Vec<PathBuf> = configs.iter().map(|file| file.path.clone()).collect();
-            let mut look: Look = state.configs.refresh(&paths, &named, patience);
             let registries = self.registry_files();
+            seen.files(&paths, &registries);
+            let mut look: Look = state.configs.refresh(&paths, &named, patience);
             for (files, paths) in state.registries.iter_mut().zip(&registries) {
                 look |= files.refresh(paths, &self.places.registry, patience);
             }
@@ -199,7 +198,6 @@ impl Workspace {
                 (state.approved, changed) = (Arc::new(approved), true);
             }
             if !look.torn || !patience {
-                let seen = Seen { folders, at, configs: paths, registries: registries.clone() };
                 break (configs, registries, seen);
             }
             std::thread::sleep(PAUSE);
