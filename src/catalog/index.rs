@@ -62,11 +62,13 @@ struct Held {
 pub struct Postings {
     /// Tools that hold the term.
     pub tools: Vec<ToolId>,
-    /// How often each holds it, saturating, and whether its name does ([`NAMED`](super::segment::NAMED)).
+    /// How often each holds it, as [`super::segment::Postings::frequencies`].
     pub frequencies: Vec<u16>,
+    /// Tools beside which the term stands.
+    pub beside: Vec<ToolId>,
 }
 
-/// Postings kept a catalog, in tools (6 bytes each); past that all are dropped and put together anew as they are asked for.
+/// Postings kept a catalog, in tools (6 bytes each at most); past that all are dropped and put together anew as they are asked for.
 const KEPT: usize = 1 << 19;
 
 /// Postings that were asked for, by term, and how many tools they hold together.
@@ -156,15 +158,17 @@ impl Index {
             let base = catalog.base(held.source as usize);
             made.tools.extend(part.docs.iter().map(|doc| base + doc));
             made.frequencies.extend_from_slice(part.frequencies);
+            made.beside.extend(part.beside.iter().map(|doc| base + doc));
         }
         let made = Arc::new(made);
         let mut guard = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (kept, size) = &mut *guard;
-        if *size + made.tools.len() > KEPT {
+        let more = made.tools.len() + made.beside.len();
+        if *size + more > KEPT {
             kept.clear();
             *size = 0;
         }
-        *size += made.tools.len();
+        *size += more;
         kept.insert(number, made.clone());
         made
     }

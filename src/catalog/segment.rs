@@ -2,23 +2,30 @@
 //!
 //! Immutable and built once a source, so that catalogs share it and adding a source costs the others nothing.
 //! Document numbers are positions in the source's list of tools.
+//!
+//! A tool's document is what SEARCH-1 says, and the words by which it is to be found ([`super::found_by`]). Words that only
+//! the schemas of its parameters hold ([`super::schema_words`]) are beside it: they count for near answers alone.
 
 use super::index::Stems;
 use super::pattern::content_hash;
 use super::source::{Kind, Source, Tool};
-use super::words;
+use super::{found_by, schema_words, words};
 
 /// Postings of one term, by ascending document.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Postings<'a> {
     /// Documents that hold the term.
     pub docs: &'a [u32],
-    /// How often each holds it, saturating, and whether its name does ([`NAMED`]).
+    /// How often each holds it, saturating, and whether its name does ([`NAMED`]); [`GIVEN`] where no text of it does.
     pub frequencies: &'a [u16],
+    /// Documents that do not hold it, beside which it stands, ascending.
+    pub beside: &'a [u32],
 }
 
 /// The bit of a frequency that says that the term stands in the tool's name, its source's label aside.
 pub const NAMED: u16 = 1 << 15;
+/// The frequency of a term that no text of the tool holds, and by which it is to be found.
+pub const GIVEN: u16 = 1 << 14;
 
 /// The index of one source.
 #[derive(Default)]
@@ -30,6 +37,9 @@ pub struct Segment {
     posting_ends: Vec<u32>,
     docs: Vec<u32>,
     frequencies: Vec<u16>,
+    /// The same of what stands beside documents.
+    beside_ends: Vec<u32>,
+    beside: Vec<u32>,
     /// Length of each document in terms.
     pub lengths: Vec<u32>,
     /// Distinct terms of each tool's name, saturating.
@@ -46,6 +56,8 @@ impl Segment {
             current: Vec::new(),
             pairs: Vec::new(),
             pair_ends: Vec::new(),
+            beside: Vec::new(),
+            given: found_by::Given::new(&source.info.found_by),
         };
         for tool in &source.tools {
             document(source, tool, &mut builder);
@@ -62,7 +74,12 @@ impl Segment {
     /// The postings of a term.
     pub fn postings(&self, term: u32) -> Postings<'_> {
         let range = start(&self.posting_ends, term)..self.posting_ends[term as usize] as usize;
-        Postings { docs: &self.docs[range.clone()], frequencies: &self.frequencies[range] }
+        let beside = start(&self.beside_ends, term)..self.beside_ends[term as usize] as usize;
+        Postings {
+            docs: &self.docs[range.clone()],
+            frequencies: &self.frequencies[range],
+            beside: &self.beside[beside],
+        }
     }
 
     /// The text of a term.
@@ -88,20 +105,22 @@ fn document(source: &Source, tool: &Tool, out: &mut Builder<'_>) {
     let kept = tool.tool.starts_with("mcp_");
     if prefixed && !kept {
         // The visible name is made of these two; it may be cut or carry a hash, they do not.
-        words::each_identifier_word(label, |word| out.add(word));
-        words::each_identifier_word(&tool.tool, |word| out.add_named(word));
+        words::each_identifier_word(label, |word| out.add(word, Place::Text));
+        words::each_identifier_word(&tool.tool, |word| out.add(word, Place::Name));
     } else {
         let name = if kept { tool.tool[4..].trim_start_matches('_') } else { &tool.tool };
-        words::each_identifier_word(name, |word| out.add_named(word));
+        words::each_identifier_word(name, |word| out.add(word, Place::Name));
         let held = folded_words(name).windows_of(&folded_words(label));
         if !held {
-            words::each_identifier_word(label, |word| out.add(word));
+            words::each_identifier_word(label, |word| out.add(word, Place::Text));
         }
     }
-    words::each_word(&tool.description(), |word| out.add(word));
+    words::each_word(&tool.description(), |word| out.add(word, Place::Text));
     for name in tool.parameters().names {
-        words::each_identifier_word(&name, |word| out.add(word));
+        words::each_identifier_word(&name, |word| out.add(word, Place::Text));
     }
+    out.add_given(tool);
+    schema_words::each(tool.schema().unwrap_or_default(), |word| out.add(word, Place::Schema));
 }
 
 /// The words of an identifier, for asking whether one holds another.
@@ -119,6 +138,19 @@ impl Words {
     }
 }
 
+/// Where a tool has a word, what counts most coming last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// In a schema of its parameters.
+    Schema,
+    /// Among the words by which it is to be found.
+    Given,
+    /// In its document.
+    Text,
+    /// In its name.
+    Name,
+}
+
 /// A stem that no document of the source has had yet.
 const NONE: u32 = u32::MAX;
 
@@ -127,22 +159,27 @@ struct Builder<'a> {
     segment: Segment,
     /// Numbers of stems to those of terms here.
     terms: Vec<u32>,
-    /// Terms of the present document, and whether in its name.
-    current: Vec<(u32, bool)>,
+    /// Terms of the present document, and where they stand.
+    current: Vec<(u32, Place)>,
     /// (term, frequency) of all documents, and where each document's end.
     pairs: Vec<(u32, u16)>,
     pair_ends: Vec<usize>,
+    /// (term, document) of what stands beside documents.
+    beside: Vec<(u32, u32)>,
+    given: found_by::Given,
 }
 
 impl Builder<'_> {
-    fn add(&mut self, word: &str) {
+    fn add(&mut self, word: &str, place: Place) {
         let term = self.term(word);
-        self.current.push((term, false));
+        self.current.push((term, place));
     }
 
-    fn add_named(&mut self, word: &str) {
-        let term = self.term(word);
-        self.current.push((term, true));
+    fn add_given(&mut self, tool: &Tool) {
+        // Moved out and back, since a word that is given becomes a term of the builder.
+        let given = std::mem::take(&mut self.given);
+        given.each_word(&tool.name, &tool.tool, |word| self.add(word, Place::Given));
+        self.given = given;
     }
 
     fn term(&mut self, word: &str) -> u32 {
@@ -159,50 +196,75 @@ impl Builder<'_> {
     }
 
     fn end_document(&mut self) {
-        self.segment.lengths.push(self.current.len() as u32);
+        let document = self.segment.lengths.len() as u32;
         self.current.sort_unstable();
-        let mut names = 0u8;
+        let (mut names, mut length) = (0u8, 0);
         for same in self.current.chunk_by(|a, b| a.0 == b.0) {
-            let (term, named) = same[same.len() - 1];
-            let frequency = same.len().min(usize::from(NAMED - 1)) as u16;
+            let (term, place) = same[same.len() - 1];
+            if place == Place::Schema {
+                self.beside.push((term, document));
+                continue;
+            }
+            let held = same.iter().filter(|(_, place)| *place >= Place::Text).count();
+            length += held as u32;
+            let frequency = match held {
+                0 => GIVEN,
+                _ => held.min(usize::from(GIVEN - 1)) as u16,
+            };
+            let named = place == Place::Name;
             self.pairs.push((term, if named { frequency | NAMED } else { frequency }));
             names = names.saturating_add(u8::from(named));
         }
+        self.segment.lengths.push(length);
         self.segment.names.push(names);
         self.pair_ends.push(self.pairs.len());
         self.current.clear();
     }
 
-    /// Counting sort of the pairs by term; documents stay in ascending order within one.
+    /// Counting sorts by term; documents stay in ascending order within one.
     fn finish(mut self) -> Segment {
         let terms = self.segment.ends.len();
-        let mut ends = vec![0u32; terms];
-        for (term, _) in &self.pairs {
-            ends[*term as usize] += 1;
-        }
-        let mut total = 0;
-        for end in &mut ends {
-            total += std::mem::replace(end, total);
-        }
+        let mut ends = starts(terms, self.pairs.iter().map(|(term, _)| *term));
         let mut docs = vec![0u32; self.pairs.len()];
         let mut frequencies = vec![0u16; self.pairs.len()];
         let mut from = 0;
         for (doc, &to) in self.pair_ends.iter().enumerate() {
             for &(term, frequency) in &self.pairs[from..to] {
-                let at = ends[term as usize] as usize;
-                ends[term as usize] += 1;
+                let at = next(&mut ends, term);
                 docs[at] = doc as u32;
                 frequencies[at] = frequency;
             }
             from = to;
+        }
+        let mut beside_ends = starts(terms, self.beside.iter().map(|(term, _)| *term));
+        let mut beside = vec![0u32; self.beside.len()];
+        for &(term, doc) in &self.beside {
+            beside[next(&mut beside_ends, term)] = doc;
         }
         let Segment { text, ends: term_ends, lengths, names, .. } = &mut self.segment;
         text.shrink_to_fit();
         term_ends.shrink_to_fit();
         lengths.shrink_to_fit();
         names.shrink_to_fit();
-        Segment { posting_ends: ends, docs, frequencies, ..self.segment }
+        Segment { posting_ends: ends, docs, frequencies, beside_ends, beside, ..self.segment }
     }
+}
+
+/// Where the postings of each term begin; [`next`] moves each on to where they end.
+fn starts(terms: usize, postings: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut ends = vec![0u32; terms];
+    postings.for_each(|term| ends[term as usize] += 1);
+    let mut total = 0;
+    for end in &mut ends {
+        total += std::mem::replace(end, total);
+    }
+    ends
+}
+
+fn next(ends: &mut [u32], term: u32) -> usize {
+    let at = ends[term as usize];
+    ends[term as usize] += 1;
+    at as usize
 }
 
 #[cfg(test)]

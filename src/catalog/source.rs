@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::definition::{Definition, Format, Parameters};
+use super::found_by::FoundBy;
 use super::index::Stems;
 use super::json_text::{decode_string, depth, offset_in};
 use super::listing::{Block, Line};
@@ -99,12 +100,15 @@ pub struct SourceInfo {
     pub parallel: bool,
     /// Where it was registered.
     pub origin: Origin,
+    /// Words that it is to be found by.
+    pub found_by: Arc<FoundBy>,
 }
 
 impl SourceInfo {
     /// A source named by default for its kind.
     pub fn new(name: impl Into<String>, kind: Kind, origin: Origin) -> Self {
-        Self { name: name.into(), kind, naming: kind.default_naming(), parallel: false, origin }
+        let found_by = Arc::default();
+        Self { name: name.into(), kind, naming: kind.default_naming(), parallel: false, origin, found_by }
     }
 
     /// `mcp-<name>` for an MCP server, `<name>` otherwise: empty for inline tools whose source is not known.
@@ -492,6 +496,17 @@ impl Source {
     pub fn of(info: SourceInfo, tools: Vec<Arc<Tool>>) -> Self {
         let toolset = info.toolset().into();
         Self { info, toolset, tools, unavailable: None, gaps: Vec::new(), made: Made::default() }
+    }
+
+    /// The same source, found by these words beside its own. Its tools are the very same.
+    #[must_use]
+    pub fn found_by(&self, more: &FoundBy) -> Self {
+        let found_by = Arc::new(FoundBy::clone(&self.info.found_by).and(more));
+        Self {
+            gaps: self.gaps.clone(),
+            unavailable: self.unavailable.clone(),
+            ..Self::of(SourceInfo { found_by, ..self.info.clone() }, self.tools.clone())
+        }
     }
 
     /// A source that has no tools for the moment, and why.
