@@ -135,7 +135,16 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::catalog::scope::Scope;
+    use crate::catalog::source::{Kind, Origin, Source, SourceInfo};
+    use crate::catalog::{Catalog, explain, search};
+
+    fn list(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
 
     fn words_of(schema: &str) -> String {
         let mut out = Vec::new();
@@ -179,5 +188,43 @@ mod tests {
             format!(r#"{{"properties":{{"a":{{"enum":[{}]}},"b":{{"description":"more"}}}}}}"#, many.join(","));
         let read = words_of(&schema);
         assert_eq!((read.split(' ').count(), read.ends_with("w511")), (MAX_WORDS, true));
+    }
+
+    #[test]
+    fn search_12_they_find_near_answers_and_nothing_else() {
+        let cloud = r#"{"name":"create_cluster","description":"Creates one",
+            "inputSchema":{"properties":{"where":{"enum":["azure","aws"]},"size":{"description":"Nodes"}}}}"#;
+        let tools = format!(r#"[{cloud},{{"name":"list_regions"}},{{"name":"say_hello"}}]"#);
+        let text: Arc<str> = tools.into();
+        let entries: Vec<&serde_json::value::RawValue> = serde_json::from_str(&text).unwrap();
+        let info = SourceInfo::new("s", Kind::Mcp, Origin::Connection);
+        let source = Source::read(info, &text, entries.iter().map(|entry| entry.get())).0;
+        let catalog = Catalog::new([Arc::new(source)], Arc::default());
+        let view = catalog.view(&Scope::all());
+        for (rule, query, matches, near, unanswered) in [
+            (
+                "SEARCH-12: a word of the document and one of a schema",
+                "azure cluster",
+                0,
+                &["azure"][..],
+                &["azure"][..],
+            ),
+            ("SEARCH-4: no match", "azure", 0, &[], &["azure"]),
+            ("SEARCH-12: not by schemas alone", "azure aws nodes", 0, &[], &["azure", "aws", "nodes"]),
+            ("SEARCH-3: the document finds it as ever", "create cluster", 1, &[], &[]),
+        ] {
+            let group = search::run(&catalog, &view, query, None);
+            let missing: Vec<String> = group.near.into_iter().flat_map(|near| near.missing).collect();
+            assert_eq!(
+                (group.matches.len(), &*missing, &*group.unanswered),
+                (matches, &*list(near), &*list(unanswered)),
+                "{rule}"
+            );
+        }
+        let explained = explain::explain(&catalog, &view, "azure cluster", None);
+        let parts = &explained.near_misses[0].parts;
+        assert_eq!(parts.iter().map(|part| part.from).collect::<Vec<_>>(), [None, Some("parameters")]);
+        let share: f64 = parts.iter().map(|part| part.share).sum();
+        assert!((share - 1.0).abs() < 1e-9, "{share}");
     }
 }

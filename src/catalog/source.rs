@@ -498,14 +498,13 @@ impl Source {
         Self { info, toolset, tools, unavailable: None, gaps: Vec::new(), made: Made::default() }
     }
 
-    /// The same source, found by these words beside its own. Its tools are the very same.
+    /// The same source, to be found by these words. Its tools are the very same.
     #[must_use]
-    pub fn found_by(&self, more: &FoundBy) -> Self {
-        let found_by = Arc::new(FoundBy::clone(&self.info.found_by).and(more));
+    pub fn with_words(&self, found_by: FoundBy) -> Self {
         Self {
             gaps: self.gaps.clone(),
             unavailable: self.unavailable.clone(),
-            ..Self::of(SourceInfo { found_by, ..self.info.clone() }, self.tools.clone())
+            ..Self::of(SourceInfo { found_by: Arc::new(found_by), ..self.info.clone() }, self.tools.clone())
         }
     }
 
