@@ -47,11 +47,8 @@ pub fn idle(words: &BTreeMap<String, SourceWords>, catalog: &Catalog, servers: &
             if !servers.contains(&name.as_str()) {
                 let names =
                     catalog.sources.iter().map(|source| source.info.name.as_str()).chain(servers.iter().copied());
-                // What lies beyond adds much the same to every distance, and names may be of any length.
-                let start = |name: &str| name.chars().take(64).collect::<String>();
-                let nearest = names.min_by_key(|known| (strsim::levenshtein(&start(known), &start(name)), *known));
-                let advice =
-                    nearest.map_or_else(String::new, |nearest| format!("; the nearest is {}", quoted(nearest)));
+                let advice = nearest(name, names)
+                    .map_or_else(String::new, |nearest| format!("; did you mean {}", quoted(nearest)));
                 let message = format!("there is no source {} yet, which these words are for{advice}", quoted(name));
                 found.push(diagnostic(place, "config-unknown-source", message));
             }
@@ -69,6 +66,15 @@ pub fn idle(words: &BTreeMap<String, SourceWords>, catalog: &Catalog, servers: &
         }
     }
     found
+}
+
+/// The name that is spelled most like another, if they have half their letters in common.
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // What lies beyond adds much the same to every distance, and names may be of any length.
+    let start = |name: &str| name.chars().take(64).collect::<String>();
+    let wanted = start(name);
+    let distances = names.map(|known| (strsim::levenshtein(&start(known), &wanted), known));
+    distances.filter(|(distance, _)| distance * 2 <= wanted.chars().count()).min().map(|(_, known)| known)
 }
 
 fn diagnostic(Standing { origin, pointer }: &Standing, code: &'static str, message: String) -> Diagnostic {
@@ -126,8 +132,10 @@ mod tests {
             let found = idle(&words(yaml), &catalog, &["starting"]);
             found.iter().map(|found| format!("{}:{} {}", found.line, found.column, found.message)).collect::<Vec<_>>()
         };
-        let unknown = "1:27 there is no source `linaer` yet, which these words are for; the nearest is `linear`";
+        let unknown = "1:27 there is no source `linaer` yet, which these words are for; did you mean `linear`";
         assert_eq!(told("tools: {sources: {linaer: {aliases: [x]}}}"), [unknown]);
+        let nothing_like_it = "1:28 there is no source `zendesk` yet, which these words are for";
+        assert_eq!(told("tools: {sources: {zendesk: {aliases: [x]}}}"), [nothing_like_it]);
         let keywords =
             "tools: {sources: {linear: {keywords: {create_*: x, mcp__linear__create_issue: x, 'move_*': [x]}}}}";
         let no_tool = "1:92 no tool of `linear` is called `move_*`, which these words are for";
