@@ -265,6 +265,41 @@ fn one_bad_tool_keeps_its_last_good_definition_and_the_others_change() {
 }
 
 #[test]
+fn words_to_be_found_by_may_be_edited() {
+    let files = Files::new();
+    files.write(
+        REGISTRY,
+        json!({ "sources": [{ "name": "s", "kind": "plugin", "tools": [{ "name": "create_issue" }] }] }),
+    );
+    let config = |text: &str| files.save("config/toolscout/config.yaml", text);
+    let mut sidecar = files.sidecar();
+    let etag = |sidecar: &mut Sidecar| sidecar.request("assemble", json!({ "format": "mcp" }))["etag"].clone();
+    let found = |sidecar: &mut Sidecar, query: &str| {
+        let arguments = json!({ "queries": [query] });
+        let answer = sidecar.request("bridge/call", json!({ "name": "tool_search", "arguments": arguments }));
+        answer["content"]["results"][0]["matches"] == json!(["create_issue"])
+    };
+    let before = etag(&mut sidecar);
+    assert!(!found(&mut sidecar, "jira issue"));
+    config("tools: {sources: {s: {aliases: [jira]}}}");
+    assert!(found(&mut sidecar, "jira issue"), "given");
+    config("tools: {sources: {s: {aliases: [tracker], keywords: {create_*: [ticket]}}}}");
+    assert!(!found(&mut sidecar, "jira issue") && found(&mut sidecar, "tracker issue"), "given others");
+    assert!(found(&mut sidecar, "ticket"), "by the name of a tool");
+    config("tools: {sources: {s: {aliases: [tracker], keywords: {move_*: [ticket]}}, gone: {aliases: [x]}}}");
+    assert!(!found(&mut sidecar, "ticket"));
+    let found_in = |note: Value| {
+        let all = note["diagnostics"].as_array().unwrap().clone();
+        all.into_iter().map(|found| found["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let codes = ["config-unknown-tool", "config-unknown-source"];
+    assert_eq!(found_in(sidecar.note(FINDINGS)), codes);
+    config("tools: {sources: {s: {aliases: 7}}}");
+    assert!(!found(&mut sidecar, "tracker issue"), "what cannot be read is as if it were not there");
+    assert_eq!(etag(&mut sidecar), before, "ASSEMBLE-7: no byte of an array is another");
+}
+
+#[test]
 fn a_burst_is_told_once() {
     let files = Files::new();
     let mut sidecar = files.sidecar();

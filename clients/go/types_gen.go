@@ -543,7 +543,7 @@ const (
 	ListingFormNone ListingForm = "none"
 )
 
-// Nearness: How near a tool comes to a query that it does not match; it is offered from a sum of 0.95 on.
+// Nearness: How near a tool comes to a query that it does not match; it is offered from a sum of 0.99 on.
 type Nearness struct {
 	// Share of the query's weight that it holds.
 	Weight float64 `json:"weight"`
@@ -726,6 +726,9 @@ type ScorePart struct {
 	TF uint16 `json:"tf"`
 	// The term's weight.
 	IDF float64 `json:"idf"`
+	// Where the tool has it, if no text of it holds it: `given` as an alias or a keyword, or `parameters`, in the schemas of
+	// its parameters, which counts for near answers alone.
+	From string `json:"from,omitempty"`
 	// Its share of the score, 0 to 1.
 	Share float64 `json:"share"`
 }
@@ -734,7 +737,7 @@ type ScorePart struct {
 type Scored struct {
 	// Visible name.
 	Name string `json:"name"`
-	// BM25 score.
+	// BM25 score; of a near miss with what stands in the schemas of its parameters.
 	Score float64 `json:"score"`
 	// What it is ranked by: the score, and something for what the query says of its name.
 	Rank float64 `json:"rank"`
@@ -833,6 +836,10 @@ type SourceParams struct {
 	Names SourceNames `json:"names,omitempty"`
 	// Whether its tools may run beside others.
 	SupportsParallelToolCalls bool `json:"supportsParallelToolCalls,omitempty"`
+	// Other words for the source, by which its tools are found too.
+	Aliases []string `json:"aliases,omitempty"`
+	// The same for tools of it, by a tool's name or a glob.
+	Keywords map[string][]string `json:"keywords,omitempty"`
 	// For readers; not used otherwise.
 	Description string `json:"description,omitempty"`
 }

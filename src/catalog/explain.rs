@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::near::Nearness as Near;
-use super::query::{Query, SCORE_UNIT};
+use super::query::{Holder, Query, SCORE_UNIT};
 use super::search;
+use super::segment::GIVEN;
 use super::view::View;
 use super::{Catalog, ToolId};
 
@@ -48,7 +49,7 @@ pub struct TermWeight {
 pub struct Scored {
     /// Visible name.
     pub name: String,
-    /// BM25 score.
+    /// BM25 score; of a near miss with what stands in the schemas of its parameters.
     pub score: f64,
     /// What it is ranked by: the score, and something for what the query says of its name.
     pub rank: f64,
@@ -61,7 +62,7 @@ pub struct Scored {
     pub nearness: Option<Nearness>,
 }
 
-/// How near a tool comes to a query that it does not match; it is offered from a sum of 0.95 on.
+/// How near a tool comes to a query that it does not match; it is offered from a sum of 0.99 on.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Nearness {
@@ -76,7 +77,7 @@ pub struct Nearness {
 }
 
 /// A term's part of a score.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ScorePart")]
 pub struct Part {
@@ -86,6 +87,10 @@ pub struct Part {
     pub tf: u16,
     /// The term's weight.
     pub idf: f64,
+    /// Where the tool has it, if no text of it holds it: `given` as an alias or a keyword, or `parameters`, in the schemas of
+    /// its parameters, which counts for near answers alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<&'static str>,
     /// Its share of the score, 0 to 1.
     pub share: f64,
 }
@@ -97,15 +102,17 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
     let gate = query.rarest();
     let floor = query.floor();
     let mut scored: Vec<Found> = Vec::new();
-    let held: Vec<usize> = (0..query.terms.len()).filter(|at| query.terms[*at].df > 0).collect();
+    let all: Vec<usize> = (0..query.terms.len()).collect();
     let near = Near::new(&query);
-    query.each_holder(&held, |holder| {
-        let score = query.score(&holder);
+    query.each_holder_or_beside(&all, |holder| {
+        // What stands beside a tool makes it no match.
+        let is_match = group.matches.contains(&holder.id);
+        let score = if is_match { query.score(&holder) } else { near.score(&holder) };
         let shares = near.of(&holder, score);
+        let parts = parts(&query, &holder, (!is_match).then_some(&near), score);
         let (score, rank) = ((score * SCORE_UNIT).round() / SCORE_UNIT, query.rank(score, shares.name));
         let nearness = Nearness { weight: shares.weight, score: shares.score, name: shares.name, sum: shares.sum() };
-        let (id, length) = (holder.id, holder.length);
-        scored.push(Found { score, rank, id, frequencies: holder.frequencies.into(), length, nearness });
+        scored.push(Found { score, rank, id: holder.id, frequencies: holder.frequencies.into(), parts, nearness });
     });
     let name = |found: &Found| &catalog.tool(found.id).name;
     scored.sort_by(|a, b| b.rank.cmp(&a.rank).then_with(|| name(a).cmp(name(b))));
@@ -153,13 +160,13 @@ pub fn explain(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -
     }
 }
 
-/// A tool that holds some of the query's terms.
+/// A tool that holds some of the query's terms, or has them beside it.
 struct Found {
     score: f64,
     rank: i64,
     id: ToolId,
     frequencies: Box<[u16]>,
-    length: f64,
+    parts: Vec<Part>,
     nearness: Nearness,
 }
 
@@ -169,18 +176,37 @@ impl Found {
     }
 }
 
-fn scored_tool(query: &Query<'_>, found: &Found, reason: &'static str) -> Scored {
-    let (score, rank) = (found.score, found.rank as f64 / SCORE_UNIT);
+/// Where a tool's score comes from; what stands beside it counts for near answers.
+fn parts(query: &Query<'_>, holder: &Holder<'_>, near: Option<&Near<'_>>, score: f64) -> Vec<Part> {
     let share = |part: f64| if score > 0.0 { part / score } else { 0.0 };
-    let part = |at: usize| query.times(at) * query.part(at, found.frequencies[at], found.length);
-    let parts = (0..query.terms.len())
-        .filter(|at| found.frequencies[*at] > 0)
-        .map(|at| Part {
-            word: query.terms[at].word.clone(),
-            tf: found.frequencies[at],
-            idf: query.terms[at].idf,
-            share: share(part(at)),
-        })
-        .collect();
-    Scored { name: query.catalog.tool(found.id).name.to_string(), score, rank, reason, parts, nearness: None }
+    let part = |at: usize, tf: u16, idf: f64, from: Option<&'static str>, counts: f64| Part {
+        word: query.terms[at].word.clone(),
+        tf,
+        idf,
+        from,
+        share: share(counts),
+    };
+    let held = (0..query.terms.len()).filter(|at| holder.frequencies[*at] > 0).map(|at| {
+        let counts = query.times(at) * query.part(at, holder.frequencies[at], holder.length);
+        match holder.frequencies[at] {
+            GIVEN => part(at, 0, query.terms[at].idf, Some("given"), counts),
+            tf => part(at, tf, query.terms[at].idf, None, counts),
+        }
+    });
+    let beside = near
+        .into_iter()
+        .flat_map(|near| near.beside_of(holder))
+        .map(|(at, weight)| part(at, 0, weight, Some("parameters"), query.part_beside(at, weight, holder.length)));
+    held.chain(beside).collect()
+}
+
+fn scored_tool(query: &Query<'_>, found: &Found, reason: &'static str) -> Scored {
+    Scored {
+        name: query.catalog.tool(found.id).name.to_string(),
+        score: found.score,
+        rank: found.rank as f64 / SCORE_UNIT,
+        reason,
+        parts: found.parts.clone(),
+        nearness: None,
+    }
 }

@@ -17,11 +17,13 @@ use super::{Catalog, ToolId};
 pub struct Postings {
     /// Tools that hold the term.
     pub tools: Vec<ToolId>,
-    /// How often each holds it, saturating, and whether its name does ([`NAMED`](super::segment::NAMED)).
+    /// How often each holds it, as [`super::segment::Postings::frequencies`].
     pub frequencies: Vec<u16>,
+    /// Tools beside which the term stands.
+    pub beside: Vec<ToolId>,
 }
 
-/// Postings kept a catalog, in tools (6 bytes each); past that all are dropped and put together anew as they are asked for.
+/// Postings kept a catalog, in tools (6 bytes each at most); past that all are dropped and put together anew as they are asked for.
 const KEPT: usize = 1 << 19;
 /// What a term costs beside its tools, in the same measure: words that nothing holds are kept too.
 const TERM: usize = 16;
@@ -71,7 +73,7 @@ impl Index {
         let made = Arc::new(Self::put_together(term, catalog));
         let mut guard = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (kept, size) = &mut *guard;
-        let cost = made.tools.len() + TERM;
+        let cost = made.tools.len() + made.beside.len() + TERM;
         if *size + cost > KEPT {
             kept.clear();
             *size = 0;
@@ -93,6 +95,7 @@ impl Index {
                 let base = catalog.base(before + held.source as usize);
                 made.tools.extend(part.docs.iter().map(|doc| base + doc));
                 made.frequencies.extend_from_slice(part.frequencies);
+                made.beside.extend(part.beside.iter().map(|doc| base + doc));
             }
             before += sources.len();
         }

@@ -8,7 +8,7 @@
 //! Names, labels and descriptions come from strangers. Whatever they hold, one tool is one line.
 
 mod fit;
-mod sentence;
+pub(super) mod sentence;
 pub(super) mod visible;
 
 use std::fmt::Write as _;

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::index::Postings;
-use super::segment::NAMED;
+use super::segment::{GIVEN, NAMED};
 use super::view::{Statistics, View};
 use super::{Catalog, ToolId, words};
 
@@ -19,6 +19,9 @@ const B: f64 = 0.75;
 
 /// What a whole name in the query counts, as a share of the highest score. Settled on labelled queries: see ARCHITECTURE.md.
 const NAME: f64 = 0.2;
+
+/// What a word counts by which a tool is to be found, beside the same word once in its text.
+const GIVEN_SHARE: f64 = 0.5;
 
 /// SEARCH-7: scores are compared as whole numbers of this many to one.
 pub(super) const SCORE_UNIT: f64 = 1e9;
@@ -131,14 +134,26 @@ impl<'a> Query<'a> {
 
     /// Calls `each` with every deferred tool in scope that holds one of some terms, by id, and its frequency of every
     /// term. Time is linear in the postings of those terms and logarithmic in those of the others.
-    pub fn each_holder(&self, of: &[usize], mut each: impl FnMut(Holder<'_>)) {
+    pub fn each_holder(&self, of: &[usize], each: impl FnMut(Holder<'_>)) {
+        self.each(of, false, each);
+    }
+
+    /// The same, of the tools too beside which one of those terms stands.
+    pub fn each_holder_or_beside(&self, of: &[usize], each: impl FnMut(Holder<'_>)) {
+        self.each(of, true, each);
+    }
+
+    fn each(&self, of: &[usize], and_beside: bool, mut each: impl FnMut(Holder<'_>)) {
         let mut frequencies = vec![0u16; self.terms.len()];
-        let mut cursors = vec![0; self.terms.len()];
+        let mut cursors = vec![[0; 2]; self.terms.len()];
         let mut together: Vec<ToolId> = Vec::new();
         let holders: &[ToolId] = match of {
-            [one] => &self.terms[*one].postings.tools,
+            [one] if !and_beside => &self.terms[*one].postings.tools,
             _ => {
-                of.iter().for_each(|term| together.extend_from_slice(&self.terms[*term].postings.tools));
+                for Postings { tools, beside, .. } in of.iter().map(|term| &*self.terms[*term].postings) {
+                    together.extend_from_slice(tools);
+                    together.extend_from_slice(if and_beside { beside } else { &[] });
+                }
                 together.sort_unstable();
                 together.dedup();
                 &together
@@ -149,25 +164,52 @@ impl<'a> Query<'a> {
             if !self.view.deferred.contains(id) {
                 continue;
             }
-            let mut named = 0;
-            for ((term, at), frequency) in self.terms.iter().zip(&mut cursors).zip(&mut frequencies) {
-                let Postings { tools, frequencies } = &*term.postings;
-                *at += gallop(&tools[*at..], |other| *other < id);
-                let held = if tools.get(*at) == Some(&id) { frequencies[*at] } else { 0 };
-                named += u32::from(held & NAMED != 0);
-                *frequency = held & !NAMED;
+            let (mut named, mut beside) = (0, 0);
+            for (at, (term, cursor)) in self.terms.iter().zip(&mut cursors).enumerate() {
+                let postings = &*term.postings;
+                let held = postings.tools.get(forward(&mut cursor[0], &postings.tools, id)) == Some(&id);
+                let frequency = if held { postings.frequencies[cursor[0]] } else { 0 };
+                named += u32::from(frequency & NAMED != 0);
+                frequencies[at] = frequency & !NAMED;
+                if and_beside && !held {
+                    let found = postings.beside.get(forward(&mut cursor[1], &postings.beside, id)) == Some(&id);
+                    beside |= u64::from(found) << at;
+                }
             }
-            each(Holder { id, frequencies: &frequencies, length: f64::from(index.length(id)), named });
+            each(Holder { id, frequencies: &frequencies, length: f64::from(index.length(id)), named, beside });
         }
     }
 
     /// One term's part of a document's score.
     pub fn part(&self, term: usize, frequency: u16, length: f64) -> f64 {
-        if frequency == 0 {
-            return 0.0;
+        let idf = self.terms[term].idf;
+        match frequency {
+            0 => 0.0,
+            GIVEN => GIVEN_SHARE * idf * self.saturated(1.0, length),
+            _ => idf * self.saturated(f64::from(frequency), length),
         }
-        let tf = f64::from(frequency);
-        self.terms[term].idf * tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / self.statistics.mean_length))
+    }
+
+    /// What a term of weight 1 counts in a document.
+    fn saturated(&self, tf: f64, length: f64) -> f64 {
+        tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / self.statistics.mean_length))
+    }
+
+    /// What a term counts that stands beside a tool as often as the query says it, where it weighs so much.
+    pub fn part_beside(&self, term: usize, weight: f64, length: f64) -> f64 {
+        self.times(term) * weight * self.saturated(1.0, length)
+    }
+
+    /// What a term weighs where it stands beside a tool: its idf among all that hold it or have it beside them, and no more
+    /// than where it is held.
+    pub fn weight_beside(&self, term: usize) -> f64 {
+        let beside = self.view.count(&self.terms[term].postings.beside);
+        idf(self.statistics.documents, self.terms[term].df + beside).min(self.near_weight(term))
+    }
+
+    /// Whether a term stands beside a tool of the catalog.
+    pub fn is_beside(&self, term: usize) -> bool {
+        !self.terms[term].postings.beside.is_empty()
     }
 
     /// A document's score: its terms summed in query order.
@@ -196,6 +238,8 @@ pub(super) struct Holder<'a> {
     pub length: f64,
     /// How many of the query's terms its name holds.
     pub named: u32,
+    /// Those that it does not hold and that stand beside it, as bits, where that was asked for.
+    pub beside: u64,
 }
 
 impl Holder<'_> {
@@ -222,6 +266,12 @@ impl Term {
 fn idf(documents: f64, df: usize) -> f64 {
     let df = df as f64;
     libm::log(1.0 + (documents - df + 0.5) / (df + 0.5))
+}
+
+/// Moves a cursor on to the first item that is not before a tool.
+fn forward(cursor: &mut usize, items: &[ToolId], id: ToolId) -> usize {
+    *cursor += gallop(&items[*cursor..], |other| *other < id);
+    *cursor
 }
 
 /// The position of the first item that is not before what is looked for, in steps that double.

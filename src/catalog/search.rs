@@ -105,11 +105,11 @@ fn gated(query: &Query<'_>, limit: usize, except: &[ToolId]) -> Vec<ToolId> {
 fn near(query: &Query<'_>, room: usize, except: &[ToolId]) -> Vec<Near> {
     let nearness = Nearness::new(query);
     let mut best = Best::new(query.catalog, room);
-    query.each_holder(&nearness.essential, |holder| {
+    query.each_holder_or_beside(&nearness.essential, |holder| {
         if except.contains(&holder.id) {
             return;
         }
-        let score = query.score(&holder);
+        let score = nearness.score(&holder);
         let shares = nearness.of(&holder, score);
         if shares.is_enough() {
             best.offer(query.rank(score, shares.name), holder.id, holder.lacks());

@@ -2,23 +2,30 @@
 //!
 //! Immutable and built once a source, so that catalogs share it and adding a source costs the others nothing.
 //! Document numbers are positions in the source's list of tools.
+//!
+//! A tool's document is what SEARCH-1 says, and the words by which it is to be found ([`super::found_by`]). Words that only
+//! the schemas of its parameters hold ([`super::schema_words`]) are beside it: they count for near answers alone.
 
 use super::pattern::content_hash;
 use super::source::{Kind, Source, Tool};
 use super::stems::Stems;
-use super::words;
+use super::{found_by, schema_words, words};
 
 /// Postings of one term, by ascending document.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Postings<'a> {
     /// Documents that hold the term.
     pub docs: &'a [u32],
-    /// How often each holds it, saturating, and whether its name does ([`NAMED`]).
+    /// How often each holds it, saturating, and whether its name does ([`NAMED`]); [`GIVEN`] where no text of it does.
     pub frequencies: &'a [u16],
+    /// Documents that do not hold it, beside which it stands, ascending.
+    pub beside: &'a [u32],
 }
 
 /// The bit of a frequency that says that the term stands in the tool's name, its source's label aside.
 pub const NAMED: u16 = 1 << 15;
+/// The frequency of a term that no text of the tool holds, and by which it is to be found.
+pub const GIVEN: u16 = 1 << 14;
 
 /// The index of one source.
 #[derive(Default)]
@@ -30,6 +37,9 @@ pub struct Segment {
     posting_ends: Vec<u32>,
     docs: Vec<u32>,
     frequencies: Vec<u16>,
+    /// The same of what stands beside documents.
+    beside_ends: Vec<u32>,
+    beside: Vec<u32>,
     /// Length of each document in terms.
     pub lengths: Vec<u32>,
     /// Distinct terms of each tool's name, saturating.
@@ -47,6 +57,9 @@ impl Segment {
             last: Vec::new(),
             pairs: Vec::new(),
             pair_ends: Vec::new(),
+            last_beside: Vec::new(),
+            beside: Vec::new(),
+            given: found_by::Given::new(&source.info.found_by),
             length: 0,
             names: 0,
         };
@@ -65,7 +78,12 @@ impl Segment {
     /// The postings of a term.
     pub fn postings(&self, term: u32) -> Postings<'_> {
         let range = start(&self.posting_ends, term)..self.posting_ends[term as usize] as usize;
-        Postings { docs: &self.docs[range.clone()], frequencies: &self.frequencies[range] }
+        let beside = start(&self.beside_ends, term)..self.beside_ends[term as usize] as usize;
+        Postings {
+            docs: &self.docs[range.clone()],
+            frequencies: &self.frequencies[range],
+            beside: &self.beside[beside],
+        }
     }
 
     /// The text of a term.
@@ -91,20 +109,22 @@ fn document(source: &Source, tool: &Tool, out: &mut Builder<'_>) {
     let kept = tool.tool.starts_with("mcp_");
     if prefixed && !kept {
         // The visible name is made of these two; it may be cut or carry a hash, they do not.
-        words::each_identifier_word(label, |word| out.add(word));
-        words::each_identifier_word(&tool.tool, |word| out.add_named(word));
+        words::each_identifier_word(label, |word| out.add(word, Place::Text));
+        words::each_identifier_word(&tool.tool, |word| out.add(word, Place::Name));
     } else {
         let name = if kept { tool.tool[4..].trim_start_matches('_') } else { &tool.tool };
-        words::each_identifier_word(name, |word| out.add_named(word));
+        words::each_identifier_word(name, |word| out.add(word, Place::Name));
         let held = folded_words(name).windows_of(&folded_words(label));
         if !held {
-            words::each_identifier_word(label, |word| out.add(word));
+            words::each_identifier_word(label, |word| out.add(word, Place::Text));
         }
     }
-    words::each_word(&tool.description(), |word| out.add(word));
+    words::each_word(&tool.description(), |word| out.add(word, Place::Text));
     for name in tool.parameters().names {
-        words::each_identifier_word(&name, |word| out.add(word));
+        words::each_identifier_word(&name, |word| out.add(word, Place::Text));
     }
+    out.add_given(tool);
+    schema_words::each(tool.schema().unwrap_or_default(), |word| out.add(word, Place::Schema));
 }
 
 /// The words of an identifier, for asking whether one holds another.
@@ -122,6 +142,19 @@ impl Words {
     }
 }
 
+/// Where a tool has a word. Those that count most are added first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In its name.
+    Name,
+    /// In the rest of its document.
+    Text,
+    /// Among the words by which it is to be found.
+    Given,
+    /// In a schema of its parameters.
+    Schema,
+}
+
 /// A stem that no document of the source has had yet, and a term that the present one has not.
 const NONE: u32 = u32::MAX;
 
@@ -132,42 +165,56 @@ struct Builder<'a> {
     numbers: Vec<u32>,
     /// Numbers of stems to those of terms here.
     terms: Vec<u32>,
-    /// Of each term, its last place in `pairs`.
+    /// Of each term, its last place in `pairs`, and the last document that it stands beside.
     last: Vec<u32>,
+    last_beside: Vec<u32>,
     /// (term, frequency) of all documents, and where each document's end.
     pairs: Vec<(u32, u16)>,
     pair_ends: Vec<usize>,
+    /// (term, document) of what stands beside documents.
+    beside: Vec<(u32, u32)>,
+    given: found_by::Given,
     /// Of the present document: its words, and the distinct ones of its name.
     length: u32,
     names: u8,
 }
 
 impl Builder<'_> {
-    fn add(&mut self, word: &str) {
-        self.count(word, 0);
-    }
-
-    fn add_named(&mut self, word: &str) {
-        self.count(word, NAMED);
-    }
-
-    fn count(&mut self, word: &str, named: u16) {
+    fn add(&mut self, word: &str, place: Place) {
         let term = self.term(word);
-        self.length += 1;
         let last = &mut self.last[term as usize];
         let from = self.pair_ends.last().copied().unwrap_or(0);
-        if *last == NONE || (*last as usize) < from {
-            *last = self.pairs.len() as u32;
-            self.pairs.push((term, 0));
+        let held = *last != NONE && *last as usize >= from;
+        if place == Place::Schema {
+            let document = self.segment.lengths.len() as u32;
+            if !held && std::mem::replace(&mut self.last_beside[term as usize], document) != document {
+                self.beside.push((term, document));
+            }
+            return;
         }
+        if !held {
+            *last = self.pairs.len() as u32;
+            self.pairs.push((term, if place == Place::Given { GIVEN } else { 0 }));
+        }
+        if place == Place::Given {
+            return;
+        }
+        self.length += 1;
         let frequency = &mut self.pairs[*last as usize].1;
-        if *frequency & !NAMED < NAMED - 1 {
+        if *frequency & !NAMED < GIVEN - 1 {
             *frequency += 1;
         }
-        if named & !*frequency != 0 {
-            *frequency |= named;
+        if place == Place::Name && *frequency & NAMED == 0 {
+            *frequency |= NAMED;
             self.names = self.names.saturating_add(1);
         }
+    }
+
+    fn add_given(&mut self, tool: &Tool) {
+        // Moved out and back, since a word that is given becomes a term of the builder.
+        let given = std::mem::take(&mut self.given);
+        given.each_word(&tool.name, &tool.tool, |word| self.add(word, Place::Given));
+        self.given = given;
     }
 
     fn term(&mut self, word: &str) -> u32 {
@@ -181,6 +228,7 @@ impl Builder<'_> {
             self.segment.ends.push(self.segment.text.len() as u32);
             self.numbers.push(number as u32);
             self.last.push(NONE);
+            self.last_beside.push(NONE);
         }
         self.terms[number]
     }
@@ -191,36 +239,50 @@ impl Builder<'_> {
         self.pair_ends.push(self.pairs.len());
     }
 
-    /// Counting sort of the pairs by term; documents stay in ascending order within one.
+    /// Counting sorts by term; documents stay in ascending order within one.
     fn finish(mut self) -> (Segment, Vec<u32>) {
         let terms = self.segment.ends.len();
-        let mut ends = vec![0u32; terms];
-        for (term, _) in &self.pairs {
-            ends[*term as usize] += 1;
-        }
-        let mut total = 0;
-        for end in &mut ends {
-            total += std::mem::replace(end, total);
-        }
+        let mut ends = starts(terms, self.pairs.iter().map(|(term, _)| *term));
         let mut docs = vec![0u32; self.pairs.len()];
         let mut frequencies = vec![0u16; self.pairs.len()];
         let mut from = 0;
         for (doc, &to) in self.pair_ends.iter().enumerate() {
             for &(term, frequency) in &self.pairs[from..to] {
-                let at = ends[term as usize] as usize;
-                ends[term as usize] += 1;
+                let at = next(&mut ends, term);
                 docs[at] = doc as u32;
                 frequencies[at] = frequency;
             }
             from = to;
+        }
+        let mut beside_ends = starts(terms, self.beside.iter().map(|(term, _)| *term));
+        let mut beside = vec![0u32; self.beside.len()];
+        for &(term, doc) in &self.beside {
+            beside[next(&mut beside_ends, term)] = doc;
         }
         let Segment { text, ends: term_ends, lengths, names, .. } = &mut self.segment;
         text.shrink_to_fit();
         term_ends.shrink_to_fit();
         lengths.shrink_to_fit();
         names.shrink_to_fit();
-        (Segment { posting_ends: ends, docs, frequencies, ..self.segment }, self.numbers)
+        (Segment { posting_ends: ends, docs, frequencies, beside_ends, beside, ..self.segment }, self.numbers)
     }
+}
+
+/// Where the postings of each term begin; [`next`] moves each on to where they end.
+fn starts(terms: usize, postings: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut ends = vec![0u32; terms];
+    postings.for_each(|term| ends[term as usize] += 1);
+    let mut total = 0;
+    for end in &mut ends {
+        total += std::mem::replace(end, total);
+    }
+    ends
+}
+
+fn next(ends: &mut [u32], term: u32) -> usize {
+    let at = ends[term as usize];
+    ends[term as usize] += 1;
+    at as usize
 }
 
 #[cfg(test)]

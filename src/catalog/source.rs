@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::definition::{Definition, Format, Parameters};
+use super::found_by::FoundBy;
 use super::group::Group;
 use super::json_text::{decode_string, is_flat, offset_in};
 use super::listing::{Block, Line};
@@ -100,12 +101,15 @@ pub struct SourceInfo {
     pub parallel: bool,
     /// Where it was registered.
     pub origin: Origin,
+    /// Words that it is to be found by.
+    pub found_by: Arc<FoundBy>,
 }
 
 impl SourceInfo {
     /// A source named by default for its kind.
     pub fn new(name: impl Into<String>, kind: Kind, origin: Origin) -> Self {
-        Self { name: name.into(), kind, naming: kind.default_naming(), parallel: false, origin }
+        let found_by = Arc::default();
+        Self { name: name.into(), kind, naming: kind.default_naming(), parallel: false, origin, found_by }
     }
 
     /// `mcp-<name>` for an MCP server, `<name>` otherwise: empty for inline tools whose source is not known.
@@ -501,6 +505,16 @@ impl Source {
         let toolset = info.toolset().into();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { info, toolset, tools, unavailable: None, gaps: Vec::new(), number, made: Made::default() }
+    }
+
+    /// The same source, to be found by these words. Its tools are the very same.
+    #[must_use]
+    pub fn with_words(&self, found_by: FoundBy) -> Self {
+        Self {
+            gaps: self.gaps.clone(),
+            unavailable: self.unavailable.clone(),
+            ..Self::of(SourceInfo { found_by: Arc::new(found_by), ..self.info.clone() }, self.tools.clone())
+        }
     }
 
     /// A source that has no tools for the moment, and why.

@@ -242,6 +242,7 @@ pub struct Scored {
 pub struct Part {
     pub word: String,
     pub tf: u64,
+    pub from: Option<String>,
     pub share: f64,
 }
 

@@ -22,9 +22,9 @@ use crate::catalog::lint::{self, Finding};
 use crate::catalog::policy::Policy;
 use crate::catalog::scope::Scope;
 use crate::server::session::Options;
-use crate::workspace::config;
 use crate::workspace::snapshot::{Places, Snapshot, Workspace};
 use crate::workspace::trust::Trust;
+use crate::workspace::{config, found_by};
 
 const SOURCES: [Column; 3] = [Column::name("SOURCE"), Column::number("TOOLS"), Column::number("TOKENS")];
 const LARGEST: [Column; 2] = [Column::name("MOST EXPENSIVE TOOLS"), Column::number("TOKENS")];
@@ -172,8 +172,10 @@ fn lint(options: &Options) -> Lint {
     let snapshot = Workspace::new(Places { workspace, ..options.places.clone() }).refresh();
     let whole = options.trust_workspace || snapshot.trust.whole;
     let config = config::merge(&snapshot.layers, &Trust { whole, approved: snapshot.trust.approved.clone() });
+    let mut sources = snapshot.sources.clone();
+    found_by::give(&mut sources, &config.settings.sources, &[]);
     let policy = Policy::new(config.settings.tool_search, &config.settings.core);
-    let catalog = Catalog::new(snapshot.sources.iter().cloned(), Arc::new(policy));
+    let catalog = Catalog::new(sources, Arc::new(policy));
     let mut found = lint::findings(&catalog, &catalog.view(&Scope::all()));
     for id in (0..catalog.len() as u32).filter(|id| !catalog.is_refused(*id)) {
         let unchecked =

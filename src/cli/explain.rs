@@ -67,8 +67,13 @@ fn term(term: &Term) -> [String; 4] {
 
 fn tool(tool: &Scored) -> [String; 4] {
     let part = |part: &Part| {
-        let times = if part.tf > 1 { format!(" ×{}", part.tf) } else { String::new() };
-        format!("{}{times} {:.0} %", part.word, part.share * 100.0)
+        let how = match part.from.as_deref() {
+            Some("parameters") => " (in its parameters)".to_owned(),
+            Some(from) => format!(" ({from})"),
+            None if part.tf > 1 => format!(" ×{}", part.tf),
+            None => String::new(),
+        };
+        format!("{}{how} {:.0} %", part.word, part.share * 100.0)
     };
     let parts = tool.parts.iter().map(part).collect::<Vec<_>>().join(", ");
     [tool.name.clone(), format!("{:.2}", tool.score), why(&tool.reason).to_owned(), parts]

@@ -1,11 +1,15 @@
 //! `registry/*`: tools of one connection, and what a scope sees of all.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::object;
 use super::work::Scope;
+use crate::catalog::found_by::FoundBy;
 use crate::catalog::names::Naming;
 use crate::catalog::source::{Kind, Origin, SourceInfo};
 
@@ -33,6 +37,12 @@ pub struct SourceParams {
     /// Whether its tools may run beside others.
     #[serde(default)]
     pub supports_parallel_tool_calls: bool,
+    /// Other words for the source, by which its tools are found too.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// The same for tools of it, by a tool's name or a glob.
+    #[serde(default)]
+    pub keywords: BTreeMap<String, Vec<String>>,
     /// For readers; not used otherwise.
     pub description: Option<String>,
 }
@@ -53,6 +63,7 @@ impl SourceParams {
     pub fn info(&self) -> SourceInfo {
         let mut info = SourceInfo::new(&self.name, self.kind, Origin::Connection);
         info.parallel = self.supports_parallel_tool_calls;
+        info.found_by = Arc::new(FoundBy { aliases: self.aliases.clone(), keywords: self.keywords.clone() });
         match self.names {
             Some(Names::Prefixed) => info.naming = Naming::Prefixed,
             Some(Names::AsIs) => info.naming = Naming::AsIs,

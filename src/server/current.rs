@@ -24,6 +24,7 @@ use crate::protocol::registry::Rejected;
 use crate::protocol::work;
 use crate::rpc::{Call, Peer};
 use crate::workspace::config::{self, Config, Settings, Watch};
+use crate::workspace::found_by::{self, Worded};
 use crate::workspace::snapshot::Snapshot;
 use crate::workspace::trust::Trust;
 
@@ -46,6 +47,8 @@ pub struct Current {
     pub servers: Arc<Vec<Configured>>,
     /// What is wrong with the sign-in to the connector gateway.
     pub sign_in: Vec<Diagnostic>,
+    /// Words of the configuration that no source or tool is found by.
+    pub idle_words: Arc<[Diagnostic]>,
     /// Counts changes of any of these.
     pub revision: u64,
 }
@@ -56,6 +59,7 @@ pub struct Built {
     current: Current,
     registrations: u64,
     sources: Vec<Arc<Source>>,
+    worded: Vec<Worded>,
 }
 
 impl Built {
@@ -140,6 +144,8 @@ impl Session {
             off_thread(move || settle(&process, &asking, &settled, &servers_before)).await?
         };
         sources.extend(servers.iter().filter_map(|server| server.source.clone()));
+        let worded = before.as_ref().map(|before| before.worded.as_slice()).unwrap_or_default();
+        let worded = found_by::give(&mut sources, &config.settings.sources, worded);
         let tools: usize = sources.iter().map(|source| source.tools.len()).sum();
         let make = move || {
             let reused = before.as_ref().and_then(|before| before.reuse(&sources, &config.settings));
@@ -151,10 +157,12 @@ impl Session {
             let old = before.as_ref().map(|before| &before.current.catalog);
             let changes = old.filter(|old| !Arc::ptr_eq(old, &catalog)).map(|old| Changes::between(old, &catalog));
             let revision = before.as_ref().map_or(0, |before| before.current.revision) + 1;
+            let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+            let idle_words = found_by::idle(&config.settings.sources, &catalog, &names).into();
             let servers = Arc::new(servers);
             let config = Arc::new(config);
-            let current = Current { catalog, config, snapshot, servers, sign_in: Vec::new(), revision };
-            (Built { current, registrations, sources }, changes.unwrap_or_default())
+            let current = Current { catalog, config, snapshot, servers, sign_in: Vec::new(), idle_words, revision };
+            (Built { current, registrations, sources, worded }, changes.unwrap_or_default())
         };
         let (mut made, changes) = if tools < LARGE { make() } else { off_thread(make).await? };
         made.current.sign_in = connectors::findings(opened, &made.current).await?;
@@ -219,7 +227,7 @@ impl Current {
     /// All that is wrong, by file.
     pub fn diagnostics(&self) -> BTreeMap<String, Vec<Diagnostic>> {
         let mut all = self.snapshot.diagnostics.clone();
-        for diagnostic in self.config.diagnostics.iter().chain(&self.sign_in) {
+        for diagnostic in self.config.diagnostics.iter().chain(&self.sign_in).chain(&*self.idle_words) {
             all.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
         }
         for diagnostic in self.servers.iter().flat_map(|server| &server.diagnostics) {

@@ -69,9 +69,11 @@ impl Configured {
         }
     }
 
-    /// Whether a source of the catalog is its own: another of its name may be nearer.
-    pub fn serves(&self, source: &Arc<Source>) -> bool {
-        self.source.as_ref().is_some_and(|own| Arc::ptr_eq(own, source))
+    /// Whether a source of the catalog is its own: another of its name may be nearer. It need not be the very same, since
+    /// configuration may give it words to be found by.
+    pub fn serves(&self, source: &Source) -> bool {
+        source.info.origin == Origin::Server
+            && self.source.as_ref().is_some_and(|own| own.info.name == source.info.name)
     }
 
     /// Why a name that is no tool now may be one of this server's; `None` where it answers, or the name is another's.

@@ -3,13 +3,17 @@
 //! Promises: reading never fails. A later layer wins key by key; lists are taken whole; of `mcpServers`, server by
 //! server. What cannot be read, like null, is as if it were not written there, so that what earlier layers say, in
 //! the end the default, holds. What is out of range is clamped. Both are said in a diagnostic with file, line and
-//! key. Of an untrusted workspace nothing takes effect that could run, send or hide something.
+//! key. Of an untrusted workspace nothing takes effect that could run, send, hide or mislead.
 //!
 //! It opens no file, fills no `${VAR}`, and does not look into what a server's entry says.
+
+mod sources;
 
 use std::collections::BTreeMap;
 
 use globset::Glob;
+
+pub use self::sources::{SourceWords, Standing};
 
 use super::keys::{self, NEED_TRUST};
 use super::layers::{ConfigLayer, Layer, Origin};
@@ -36,6 +40,8 @@ pub struct Settings {
     pub tool_search: ToolSearch,
     /// `tools.connectors`.
     pub connectors: Connectors,
+    /// `tools.sources` by name.
+    pub sources: BTreeMap<String, SourceWords>,
     /// `core`.
     pub core: CoreSet,
     /// `watch`.
@@ -88,6 +94,7 @@ impl Default for Settings {
         Self {
             tool_search: ToolSearch::default(),
             connectors: Connectors { enabled: true, gateway_url: None, token_file: None },
+            sources: BTreeMap::new(),
             core: CoreSet::default(),
             watch: Watch::Auto,
             max_message_bytes: 64 << 20,
@@ -235,6 +242,7 @@ impl<'a> Merger<'a> {
             "tools.connectors.enabled" => self.connectors_enabled(at),
             "tools.connectors.gateway_url" => self.optional(at, |settings| &mut settings.connectors.gateway_url),
             "tools.connectors.token_file" => self.optional(at, |settings| &mut settings.connectors.token_file),
+            "tools.sources" => self.sources(at),
             "core.replace" => {
                 let names = if at.node.value == Value::Null {
                     self.known(at, Some(None), "")

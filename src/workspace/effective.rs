@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::address::{self, MASK};
 use super::config::{Config, Settings, Watch};
 use super::layers::{Layer, Origin};
+use crate::catalog::found_by::FoundBy;
 
 /// `{settings, origins: {key: {layer, file?}}}`.
 pub fn effective(config: &Config) -> Value {
@@ -25,6 +26,9 @@ fn settings(settings: &Settings) -> Value {
     let search = &settings.tool_search;
     let servers: Map<String, Value> =
         settings.mcp_servers.iter().map(|(name, server)| (name.clone(), masked(server.node.to_json()))).collect();
+    let words = |words: &FoundBy| json!({ "aliases": words.aliases, "keywords": words.keywords });
+    let sources: Map<String, Value> =
+        settings.sources.iter().map(|(name, source)| (name.clone(), words(&source.found_by))).collect();
     json!({
         "tools": {
             "tool_search": {
@@ -42,6 +46,7 @@ fn settings(settings: &Settings) -> Value {
                 "gateway_url": settings.connectors.gateway_url,
                 "token_file": settings.connectors.token_file,
             },
+            "sources": sources,
         },
         "core": settings.core,
         "watch": match settings.watch {

@@ -15,7 +15,7 @@ pub const SECTIONS: [(&str, &[&str]); 5] = [
             "trusted_workspaces",
         ],
     ),
-    ("tools", &["tool_search", "connectors"]),
+    ("tools", &["tool_search", "connectors", "sources"]),
     (
         "tools.tool_search",
         &[
@@ -33,7 +33,10 @@ pub const SECTIONS: [(&str, &[&str]); 5] = [
     ("core", &["replace", "extend"]),
 ];
 
-/// What a workspace sets only once it is trusted, each could send or hide something; so is every server by itself.
+/// The setting under which sources stand by name, and the keys of each.
+const SOURCES: (&str, &[&str]) = ("tools.sources.", &["aliases", "keywords"]);
+
+/// What a workspace sets only once it is trusted, each could send or hide something; so is every server by itself, and what it says of every source.
 pub const NEED_TRUST: [&str; 4] = ["tools.connectors.gateway_url", "tools.connectors.token_file", "core", "watch"];
 
 /// Dotted path of `key` inside the section `parent`.
@@ -43,7 +46,8 @@ pub fn join(parent: &str, key: &str) -> String {
 
 /// The keys of a section, none where `path` is no section.
 pub fn keys_of(path: &str) -> &'static [&'static str] {
-    SECTIONS.iter().find(|(section, _)| *section == path).map_or(&[], |(_, keys)| keys)
+    let section = SECTIONS.iter().find(|(section, _)| *section == path).map(|(_, keys)| *keys);
+    section.or_else(|| path.starts_with(SOURCES.0).then_some(SOURCES.1)).unwrap_or_default()
 }
 
 /// Dotted paths of all settings, in the order of the reference.

@@ -4,6 +4,7 @@ pub mod address;
 pub mod config;
 pub mod effective;
 pub mod files;
+pub mod found_by;
 pub mod json;
 pub mod keys;
 pub mod layers;

@@ -1,6 +1,6 @@
 //! A registry file to sources, with a diagnostic for what is wrong in it.
 //!
-//! Three shapes: `{sources: [{name, kind, names?, supportsParallelToolCalls?, tools}]}`; `{tools: [...]}` as an MCP
+//! Three shapes: `{sources: [{name, kind, names?, aliases?, keywords?, supportsParallelToolCalls?, tools}]}`; `{tools: [...]}` as an MCP
 //! server answers `tools/list`; a bare array of definitions. The last two are one source of kind `mcp` that is named by
 //! the file's stem. What is bad is left out and said; the rest of the file is served.
 
@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::source_text::SourceText;
+use crate::catalog::found_by::FoundBy;
 use crate::catalog::json_text::{decode_string, members, offset_in};
 use crate::catalog::names::Naming;
 use crate::catalog::source::{Kind, Origin, Problem, Source, SourceInfo};
@@ -127,6 +128,10 @@ struct PlainEntry<'a> {
     kind: Option<&'a RawValue>,
     #[serde(borrow)]
     names: Option<&'a RawValue>,
+    #[serde(borrow)]
+    aliases: Option<&'a RawValue>,
+    #[serde(borrow)]
+    keywords: Option<&'a RawValue>,
     #[serde(borrow, alias = "supports_parallel_tool_calls")]
     supports_parallel_tool_calls: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -139,6 +144,8 @@ impl<'a> From<PlainEntry<'a>> for Entry<'a> {
             name: Some(plain.name),
             kind: plain.kind,
             names: plain.names,
+            aliases: plain.aliases,
+            keywords: plain.keywords,
             parallel: plain.supports_parallel_tool_calls,
             tools: Some(Ok(plain.tools)),
         }
@@ -154,6 +161,8 @@ struct Entry<'a> {
     name: Option<&'a RawValue>,
     kind: Option<&'a RawValue>,
     names: Option<&'a RawValue>,
+    aliases: Option<&'a RawValue>,
+    keywords: Option<&'a RawValue>,
     parallel: Option<&'a RawValue>,
     tools: Option<List<'a>>,
 }
@@ -238,7 +247,27 @@ impl<'a> Reader<'a> {
                 self.say(Severity::Warning, "source-parallel", self.offset(json), pointer, message);
             }
         }
+        info.found_by = Arc::new(FoundBy {
+            aliases: self.words(entry.aliases, at, "aliases", "a list of texts"),
+            keywords: self.words(entry.keywords, at, "keywords", "lists of texts by a tool's name or a glob"),
+        });
         info
+    }
+
+    /// Words that the source is to be found by.
+    fn words<T: serde::de::DeserializeOwned + Default>(
+        &mut self,
+        json: Option<&'a RawValue>,
+        at: &str,
+        key: &str,
+        what: &str,
+    ) -> T {
+        let Some(json) = json.filter(|json| json.get() != "null") else { return T::default() };
+        serde_json::from_str(json.get()).unwrap_or_else(|_| {
+            let message = format!("`{key}` is not {what}: left out");
+            self.say(Severity::Warning, "source-words", self.offset(json), format!("{at}/{key}"), message);
+            T::default()
+        })
     }
 
     fn bare(&mut self, stem: &str, tools: Vec<&'a RawValue>, at: &str) {
@@ -296,6 +325,8 @@ impl<'a> Entry<'a> {
             "name" => entry.name = Some(value),
             "kind" => entry.kind = Some(value),
             "names" => entry.names = Some(value),
+            "aliases" => entry.aliases = Some(value),
+            "keywords" => entry.keywords = Some(value),
             "supportsParallelToolCalls" | "supports_parallel_tool_calls" => entry.parallel = Some(value),
             "tools" => entry.tools = Some(list(value)),
             _ => {}
@@ -378,5 +409,25 @@ mod tests {
         assert_eq!((told.line, told.column, &*told.pointer, told.code), (2, 3, "/0", "tool-unnamed"));
         assert!(told.message.ends_with("until then its last good definition is served"), "{}", told.message);
         assert!(!registry.is_sound() && last.is_sound());
+    }
+
+    #[test]
+    fn a_source_carries_words_to_be_found_by() {
+        let last =
+            parse(r#"{"sources":[{"name":"a","aliases":["x"],"keywords":{"t*":["y"]},"tools":[]}]}"#, None).unwrap();
+        let found_by = &last.sources[0].info.found_by;
+        assert_eq!(
+            (found_by.aliases.as_slice(), &*found_by.keywords["t*"]),
+            (&["x".to_owned()][..], &["y".to_owned()][..])
+        );
+        for (aliases, codes, same) in
+            [(r#"["x"]"#, vec![], true), (r#"["z"]"#, vec![], false), ("7", vec!["source-words"], false)]
+        {
+            let text =
+                format!(r#"{{"sources":[{{"name":"a","aliases":{aliases},"keywords":{{"t*":["y"]}},"tools":[]}}]}}"#);
+            let now = parse(&text, Some(&last)).unwrap();
+            assert_eq!(now.diagnostics.iter().map(|found| found.code).collect::<Vec<_>>(), codes, "{aliases}");
+            assert_eq!(Arc::ptr_eq(&now.sources[0], &last.sources[0]), same, "{aliases}");
+        }
     }
 }

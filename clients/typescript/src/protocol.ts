@@ -514,7 +514,7 @@ export interface ListedTool {
  */
 export type ListingForm = "full" | "names" | "mixed" | "groups" | "none";
 
-/** How near a tool comes to a query that it does not match; it is offered from a sum of 0.95 on. */
+/** How near a tool comes to a query that it does not match; it is offered from a sum of 0.99 on. */
 export interface Nearness {
   /** Share of the query's weight that it holds. */
   weight: number;
@@ -677,6 +677,11 @@ export interface ScorePart {
   tf: number;
   /** The term's weight. */
   idf: number;
+  /**
+   * Where the tool has it, if no text of it holds it: `given` as an alias or a keyword, or `parameters`, in the schemas of
+   * its parameters, which counts for near answers alone.
+   */
+  from?: string | undefined;
   /** Its share of the score, 0 to 1. */
   share: number;
 }
@@ -685,7 +690,7 @@ export interface ScorePart {
 export interface Scored {
   /** Visible name. */
   name: string;
-  /** BM25 score. */
+  /** BM25 score; of a near miss with what stands in the schemas of its parameters. */
   score: number;
   /** What it is ranked by: the score, and something for what the query says of its name. */
   rank: number;
@@ -775,6 +780,16 @@ export interface SourceParams {
    * @default false
    */
   supportsParallelToolCalls?: boolean | undefined;
+  /**
+   * Other words for the source, by which its tools are found too.
+   * @default []
+   */
+  aliases?: string[] | undefined;
+  /**
+   * The same for tools of it, by a tool's name or a glob.
+   * @default {}
+   */
+  keywords?: Record<string, string[]> | undefined;
   /** For readers; not used otherwise. */
   description?: string | null | undefined;
 }

@@ -325,18 +325,18 @@ fn config_get_shows_every_setting_its_layer_and_no_secret() {
         "tools: {tool_search: {threshold_pct: 2.5}}\nmcpServers:\n  x: {command: run, args: [-v], env: {TOKEN: s3cret, PORT: 80}, headers: [s3cret], url: 'http://h/p?k=s3cret'}\n",
     );
     let config = merge(&[user], &Trust::default());
-    let expected = r#"{"settings":{"tools":{"tool_search":{"enabled":"auto","threshold_pct":2.5,"search_default_limit":5,"max_search_limit":25,"listing":"auto","listing_max_tokens":4000,"keep":[],"near":"on"},"connectors":{"enabled":true,"gateway_url":null,"token_file":null}},"core":{"replace":null,"extend":[]},"watch":"auto","max_message_bytes":67108864,"max_result_bytes":262144,"mcpServers":{"x":{"command":"run","args":["-v"],"env":{"TOKEN":"***","PORT":"***"},"headers":["***"],"url":"http://h/p?***"}},"mcp_cache":"on","trusted_workspaces":[]},"origins":{"core.extend":{"layer":"built-in"},"core.replace":{"layer":"built-in"},"max_message_bytes":{"layer":"built-in"},"max_result_bytes":{"layer":"built-in"},"mcpServers":{"layer":"user","file":"user.yaml"},"mcpServers.x":{"layer":"user","file":"user.yaml"},"mcp_cache":{"layer":"built-in"},"tools.connectors.enabled":{"layer":"built-in"},"tools.connectors.gateway_url":{"layer":"built-in"},"tools.connectors.token_file":{"layer":"built-in"},"tools.tool_search.enabled":{"layer":"built-in"},"tools.tool_search.keep":{"layer":"built-in"},"tools.tool_search.listing":{"layer":"built-in"},"tools.tool_search.listing_max_tokens":{"layer":"built-in"},"tools.tool_search.max_search_limit":{"layer":"built-in"},"tools.tool_search.near":{"layer":"built-in"},"tools.tool_search.search_default_limit":{"layer":"built-in"},"tools.tool_search.threshold_pct":{"layer":"user","file":"user.yaml"},"trusted_workspaces":{"layer":"built-in"},"watch":{"layer":"built-in"}}}"#;
+    let expected = r#"{"settings":{"tools":{"tool_search":{"enabled":"auto","threshold_pct":2.5,"search_default_limit":5,"max_search_limit":25,"listing":"auto","listing_max_tokens":4000,"keep":[],"near":"on"},"connectors":{"enabled":true,"gateway_url":null,"token_file":null},"sources":{}},"core":{"replace":null,"extend":[]},"watch":"auto","max_message_bytes":67108864,"max_result_bytes":262144,"mcpServers":{"x":{"command":"run","args":["-v"],"env":{"TOKEN":"***","PORT":"***"},"headers":["***"],"url":"http://h/p?***"}},"mcp_cache":"on","trusted_workspaces":[]},"origins":{"core.extend":{"layer":"built-in"},"core.replace":{"layer":"built-in"},"max_message_bytes":{"layer":"built-in"},"max_result_bytes":{"layer":"built-in"},"mcpServers":{"layer":"user","file":"user.yaml"},"mcpServers.x":{"layer":"user","file":"user.yaml"},"mcp_cache":{"layer":"built-in"},"tools.connectors.enabled":{"layer":"built-in"},"tools.connectors.gateway_url":{"layer":"built-in"},"tools.connectors.token_file":{"layer":"built-in"},"tools.sources":{"layer":"built-in"},"tools.tool_search.enabled":{"layer":"built-in"},"tools.tool_search.keep":{"layer":"built-in"},"tools.tool_search.listing":{"layer":"built-in"},"tools.tool_search.listing_max_tokens":{"layer":"built-in"},"tools.tool_search.max_search_limit":{"layer":"built-in"},"tools.tool_search.near":{"layer":"built-in"},"tools.tool_search.search_default_limit":{"layer":"built-in"},"tools.tool_search.threshold_pct":{"layer":"user","file":"user.yaml"},"trusted_workspaces":{"layer":"built-in"},"watch":{"layer":"built-in"}}}"#;
     assert_eq!(effective(&config).to_string(), expected);
 }
 
 #[test]
 fn what_config_get_shows_reads_back_as_the_same_settings() {
     let config = one(
-        "tools: {tool_search: {enabled: on, near: off, threshold_pct: 7, keep: [k]}, connectors: {enabled: off, token_file: t}}\ncore: {replace: [a]}\nwatch: poll\nmax_message_bytes: 5000\nmax_result_bytes: 6000\nmcp_cache: off\n",
+        "tools: {tool_search: {enabled: on, near: off, threshold_pct: 7, keep: [k]}, connectors: {enabled: off, token_file: t}, sources: {s: {aliases: [a], keywords: {k: [b]}}}}\ncore: {replace: [a]}\nwatch: poll\nmax_message_bytes: 5000\nmax_result_bytes: 6000\nmcp_cache: off\n",
     );
     let shown = effective(&config)["settings"].to_string();
     let again = one(&shown);
-    assert_eq!((&again.settings, findings(&again).as_str()), (&config.settings, ""));
+    assert_eq!((effective(&again)["settings"].to_string(), findings(&again)), (shown, String::new()));
 }
 
 #[test]
@@ -370,4 +370,70 @@ proptest! {
         let _ = read_node("c.yaml", &bytes);
         let _ = read_node("c.json", &bytes);
     }
+}
+
+#[test]
+fn words_of_sources_are_laid_over_one_another_key_by_key() {
+    let layers = [
+        layer(
+            Layer::User,
+            "tools:\n  sources:\n    hub: {aliases: [gh], keywords: {a: x, 'b*': [y]}}\n    other: {aliases: o}",
+        ),
+        layer(Layer::File, "tools: {sources: {hub: {aliases: null, keywords: {a: [z, pull request]}}, other: null}}"),
+    ];
+    let config = merge(&layers, &Trust::default());
+    assert_eq!(findings(&config), "");
+    let expected = json!({
+        "hub": {"aliases": ["gh"], "keywords": {"a": ["z", "pull request"], "b*": ["y"]}},
+        "other": {"aliases": ["o"], "keywords": {}},
+    });
+    assert_eq!(setting(&config, "tools.sources"), expected);
+    assert_eq!(config.origins["tools.sources.hub.aliases"].layer, Layer::User);
+    assert_eq!(config.origins["tools.sources.hub.keywords.a"].layer, Layer::File);
+}
+
+#[test]
+fn config_2_words_of_sources_that_cannot_be_read_are_told_where_they_are() {
+    for (label, yaml, expected) in [
+        ("no map", "tools: {sources: [a]}", "1:18 config-unreadable /tools/sources"),
+        ("no entry", "tools: {sources: {a: gh}}", "1:22 config-unreadable /tools/sources/a"),
+        ("an unknown key", "tools: {sources: {a: {alias: [b]}}}", "1:23 config-unknown-key /tools/sources/a/alias"),
+        ("no list", "tools: {sources: {a: {aliases: 7}}}", "1:32 config-unreadable /tools/sources/a/aliases"),
+        (
+            "no word",
+            "tools: {sources: {a: {aliases: [b, '?!', 7]}}}",
+            "1:36 config-unreadable /tools/sources/a/aliases/1\n1:42 config-unreadable /tools/sources/a/aliases/2",
+        ),
+        (
+            "no map of keywords",
+            "tools: {sources: {a: {keywords: [b]}}}",
+            "1:33 config-unreadable /tools/sources/a/keywords",
+        ),
+        (
+            "no glob",
+            "tools: {sources: {a: {keywords: {'x[': b}}}}",
+            "1:34 config-unreadable /tools/sources/a/keywords/x[",
+        ),
+    ] {
+        assert_eq!(findings(&one(yaml)), expected, "{label}");
+    }
+    let config = one("tools: {sources: {a: {alias: [b]}}}");
+    assert!(config.diagnostics[0].message.ends_with("the nearest known key is `aliases`"), "{:?}", config.diagnostics);
+    let many: String = (0..300).map(|n| format!("p{n}: w, ")).collect();
+    let config = one(&format!("tools: {{sources: {{a: {{keywords: {{{many}}}}}}}}}"));
+    assert_eq!((config.settings.sources["a"].found_by.keywords.len(), config.diagnostics.len()), (256, 1));
+}
+
+#[test]
+fn words_that_a_workspace_gives_wait_for_trust_source_by_source() {
+    let yaml = "tools: {sources: {a: {aliases: [weather]}, b: {aliases: [c]}}}";
+    let layers = [layer(Layer::User, "tools: {sources: {a: {aliases: [mine]}}}"), layer(Layer::Workspace, yaml)];
+    let config = merge(&layers, &Trust::default());
+    assert_eq!(setting(&config, "tools.sources"), json!({"a": {"aliases": ["mine"], "keywords": {}}}));
+    let waiting: Vec<&str> = config.untrusted.iter().map(|waiting| waiting.key.as_str()).collect();
+    assert_eq!(waiting, ["tools.sources.a", "tools.sources.b"]);
+    let approved = [config.untrusted[1].fingerprint()].into();
+    let config = merge(&layers, &Trust::default().and(approved));
+    assert_eq!(setting(&config, "tools.sources.b.aliases"), json!(["c"]));
+    assert_eq!(setting(&config, "tools.sources.a.aliases"), json!(["mine"]));
 }

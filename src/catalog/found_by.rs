@@ -1,0 +1,218 @@
+//! Words that a person gave a source to be found by: other names of the source (`jira` for `atlassian`), and words for some
+//! of its tools.
+//!
+//! Such a word is one of the tool's document as far as gate and floor go, since a person said so. It counts half of what
+//! the same word once in the tool's own text would, makes no document longer, and is no part of a name, so that of two tools
+//! that are alike otherwise the one which says the word itself comes first. Where the tool says it, nothing changes.
+
+use std::collections::BTreeMap;
+
+use super::pattern::Patterns;
+use super::words;
+
+/// Words given to one tool at most; those that come first stand.
+const MAX_WORDS: usize = 256;
+/// Names and globs of one source at most: each is held against each of its tools.
+pub const MAX_PATTERNS: usize = 256;
+
+/// Aliases and keywords of a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct FoundBy {
+    /// Other words for the source: each of its tools is found by them.
+    pub aliases: Vec<String>,
+    /// Words for the tools that a name or a glob means, their own names or those a model sees.
+    pub keywords: BTreeMap<String, Vec<String>>,
+}
+
+impl FoundBy {
+    /// Whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        self.aliases.is_empty() && self.keywords.is_empty()
+    }
+
+    /// Both: what another gives comes behind.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        append(&mut self.aliases, &other.aliases);
+        for (pattern, given) in &other.keywords {
+            append(self.keywords.entry(pattern.clone()).or_default(), given);
+        }
+        self
+    }
+
+    /// Patterns that mean none of some tools, each given by the name that a model sees and its own.
+    pub fn idle<'a>(
+        &'a self,
+        tools: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+    ) -> impl Iterator<Item = &'a str> {
+        let is_idle = move |pattern: &&str| {
+            let means = Patterns::new([*pattern]);
+            !tools.clone().any(|(visible, own)| means.matches(visible) || means.matches(own))
+        };
+        self.keywords.keys().map(String::as_str).filter(is_idle)
+    }
+}
+
+fn append(texts: &mut Vec<String>, more: &[String]) {
+    let new: Vec<String> = more.iter().filter(|text| !texts.contains(text)).cloned().collect();
+    texts.extend(new);
+}
+
+/// The same made ready for the tools of one source.
+#[derive(Default)]
+pub(super) struct Given {
+    aliases: Vec<String>,
+    keywords: Vec<(Patterns, Vec<String>)>,
+}
+
+impl Given {
+    pub fn new(found_by: &FoundBy) -> Self {
+        let keywords = found_by.keywords.iter().take(MAX_PATTERNS);
+        Self {
+            aliases: split(&found_by.aliases),
+            keywords: keywords.map(|(pattern, given)| (Patterns::new([pattern]), split(given))).collect(),
+        }
+    }
+
+    /// Calls `each` with the words given to a tool of the source.
+    pub fn each_word(&self, visible: &str, own: &str, each: impl FnMut(&str)) {
+        let means = |patterns: &Patterns| patterns.matches(visible) || patterns.matches(own);
+        let keywords = self.keywords.iter().filter(|(patterns, _)| means(patterns)).flat_map(|(_, given)| given);
+        self.aliases.iter().chain(keywords).take(MAX_WORDS).map(String::as_str).for_each(each);
+    }
+}
+
+/// The words of texts, lower-cased.
+fn split(texts: &[String]) -> Vec<String> {
+    let mut all = Vec::new();
+    texts.iter().for_each(|text| words::each_identifier_word(text, |word| all.push(word.to_owned())));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::catalog::assembly;
+    use crate::catalog::definition::Format;
+    use crate::catalog::scope::{Grant, Scope};
+    use crate::catalog::source::{Kind, Origin, Source, SourceInfo};
+    use crate::catalog::{Catalog, explain, search};
+
+    fn found_by(aliases: &[&str], keywords: &[(&str, &[&str])]) -> FoundBy {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let keywords = keywords.iter().map(|(pattern, given)| ((*pattern).to_owned(), owned(given)));
+        FoundBy { aliases: owned(aliases), keywords: keywords.collect() }
+    }
+
+    #[test]
+    fn a_tool_has_the_words_of_all_patterns_that_mean_it() {
+        let given = found_by(
+            &["Jira", "bug-tracker"],
+            &[("create_*", &["openTicket"]), ("mcp__a__x", &["ex"]), ("y", &["why"])],
+        );
+        for (visible, own, expected) in [
+            ("mcp__a__create_issue", "create_issue", "jira bug tracker open ticket"),
+            ("mcp__a__x", "x", "jira bug tracker ex"),
+            ("mcp__a__y", "y", "jira bug tracker why"),
+            ("mcp__a__z", "z", "jira bug tracker"),
+        ] {
+            let mut words = Vec::new();
+            Given::new(&given).each_word(visible, own, |word| words.push(word.to_owned()));
+            assert_eq!(words.join(" "), expected, "{visible}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_means_no_tool_is_idle() {
+        let given = found_by(&[], &[("x", &["a"]), ("mcp__a__*", &["a"]), ("nix", &["a"]), ("z*", &["a"])]);
+        let tools = [("mcp__a__x", "x")];
+        assert_eq!(given.idle(tools.into_iter()).collect::<Vec<_>>(), ["nix", "z*"]);
+    }
+
+    #[test]
+    fn what_two_give_is_together() {
+        let both =
+            found_by(&["a", "b"], &[("x", &["c"])]).and(&found_by(&["b", "d"], &[("x", &["e", "c"]), ("y", &["f"])]));
+        assert_eq!(both, found_by(&["a", "b", "d"], &[("x", &["c", "e"]), ("y", &["f"])]));
+    }
+
+    const ISSUE: &str = r#"[{"name":"create_issue","description":"Opens one"},{"name":"close_issue"}]"#;
+
+    fn source(label: &str, tools: &str, given: FoundBy) -> Arc<Source> {
+        let text: Arc<str> = tools.into();
+        let entries: Vec<&serde_json::value::RawValue> = serde_json::from_str(&text).unwrap();
+        let info = SourceInfo::new(label, Kind::Mcp, Origin::Connection);
+        Arc::new(Source::read(info, &text, entries.iter().map(|entry| entry.get())).0.with_words(given))
+    }
+
+    fn search_in(sources: &[Arc<Source>], scope: &Scope, query: &str) -> (Vec<String>, Vec<String>) {
+        let catalog = Catalog::new(sources.iter().cloned(), Arc::default());
+        let group = search::run(&catalog, &catalog.view(scope), query, None);
+        let names = group.matches.iter().map(|id| catalog.tool(*id).name.to_string());
+        (names.collect(), group.unanswered)
+    }
+
+    fn matches(sources: &[Arc<Source>], query: &str) -> Vec<String> {
+        search_in(sources, &Scope::all(), query).0
+    }
+
+    #[test]
+    fn search_4_a_word_that_is_given_is_one_of_the_document() {
+        let words = found_by(&["jira"], &[("close_*", &["resolve ticket"])]);
+        let (plain, given) = (source("atlassian", ISSUE, FoundBy::default()), source("atlassian", ISSUE, words));
+        let nothing = (Vec::new(), vec!["jira".to_owned()]);
+        assert_eq!(search_in(&[plain], &Scope::all(), "jira create issue"), nothing, "SEARCH-4: not without it");
+        let given = [given];
+        for (rule, query, expected) in [
+            ("SEARCH-4: an alias", "jira create issue", &["mcp__atlassian__create_issue"][..]),
+            ("SEARCH-4: a keyword", "resolve jira", &["mcp__atlassian__close_issue"]),
+            ("SEARCH-2: stemmed", "resolving tickets", &["mcp__atlassian__close_issue"]),
+            ("SEARCH-4: another word", "gmail create issue", &[]),
+        ] {
+            assert_eq!(matches(&given, query), expected, "{rule}");
+        }
+        let other = Scope::new(Grant { disabled: vec!["atlassian".to_owned()], ..Grant::default() });
+        assert_eq!(search_in(&given, &other, "jira").1, ["jira"], "SEARCH-11: out of scope it counts for nothing");
+    }
+
+    #[test]
+    fn a_tool_that_says_the_word_comes_before_one_that_is_given_it() {
+        // By name, which settles ties, it would come behind.
+        let both = [source("zira", ISSUE, FoundBy::default()), source("atlassian", ISSUE, found_by(&["zira"], &[]))];
+        assert_eq!(matches(&both, "zira create issue"), ["mcp__zira__create_issue", "mcp__atlassian__create_issue"]);
+    }
+
+    #[test]
+    fn words_change_no_search_that_does_not_say_them_and_no_tool_that_says_them() {
+        let explained = |given: FoundBy, query: &str| {
+            let catalog = Catalog::new([source("tracker", ISSUE, given)], Arc::default());
+            serde_json::to_value(explain::explain(&catalog, &catalog.view(&Scope::all()), query, None)).unwrap()
+        };
+        let given = || found_by(&["jira", "tracker"], &[("create_issue", &["opens"])]);
+        for query in ["create issue", "tracker issue", "open one issue"] {
+            assert_eq!(explained(given(), query), explained(FoundBy::default(), query), "{query}");
+        }
+        let part = &explained(given(), "jira create")["hits"][0]["parts"][0];
+        assert_eq!((&part["word"], &part["from"], &part["tf"]), (&json!("jira"), &json!("given"), &json!(0)));
+    }
+
+    #[test]
+    fn assemble_7_words_change_no_byte_of_an_array() {
+        let etag = |given: FoundBy| {
+            let catalog = Catalog::new([source("tracker", ISSUE, given)], Arc::default());
+            assembly::assemble(&catalog, &Scope::all(), Some(200_000.0), Format::Mcp).etag.clone()
+        };
+        assert_eq!(etag(found_by(&["jira"], &[("*", &["ticket"])])), etag(FoundBy::default()));
+    }
+
+    #[test]
+    fn a_tool_is_given_no_more_than_so_many_words() {
+        let many: Vec<String> = (0..1000).map(|n| format!("w{n}")).collect();
+        let given = [source("s", ISSUE, FoundBy { aliases: many, ..FoundBy::default() })];
+        assert_eq!((matches(&given, "w255").len(), matches(&given, "w256").len()), (2, 0));
+    }
+}

@@ -1,0 +1,145 @@
+//! The words that configuration gives to sources, put to the sources there are.
+//!
+//! A source that is given words becomes another with the very same tools; it is made once for the same source and words, so
+//! that its part of the index and of listings outlives changes of others. Words for what is not there are told of.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::config::{SourceWords, Standing};
+use super::problem::quoted;
+use crate::catalog::Catalog;
+use crate::catalog::source::Source;
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// A source as it was registered, and with the words given to it.
+pub type Worded = (Arc<Source>, Arc<Source>);
+
+/// So many entries that are for nothing are told of, and no more are looked for.
+const MAX_TOLD: usize = 100;
+
+/// Gives sources their words. `before` is what was given before; the result is what is now.
+pub fn give(sources: &mut [Arc<Source>], words: &BTreeMap<String, SourceWords>, before: &[Worded]) -> Vec<Worded> {
+    let mut worded = Vec::new();
+    if words.is_empty() {
+        return worded;
+    }
+    for source in sources {
+        let Some(SourceWords { found_by, .. }) = words.get(&source.info.name) else { continue };
+        let together = (*source.info.found_by).clone().and(found_by);
+        let known = before.iter().find(|(plain, given)| Arc::ptr_eq(plain, source) && *given.info.found_by == together);
+        let given = known.map_or_else(|| Arc::new(source.with_words(together)), |(_, given)| given.clone());
+        worded.push((source.clone(), given.clone()));
+        *source = given;
+    }
+    worded
+}
+
+/// Words for sources and tools that a catalog does not have. A server may have none of its tools yet.
+pub fn idle(words: &BTreeMap<String, SourceWords>, catalog: &Catalog, servers: &[&str]) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for (name, SourceWords { found_by, place, patterns }) in words {
+        if found.len() >= MAX_TOLD {
+            break;
+        }
+        let source = catalog.sources.iter().find(|source| source.info.name == *name);
+        let Some(source) = source else {
+            if !servers.contains(&name.as_str()) {
+                let names =
+                    catalog.sources.iter().map(|source| source.info.name.as_str()).chain(servers.iter().copied());
+                let advice = nearest(name, names)
+                    .map_or_else(String::new, |nearest| format!("; did you mean {}", quoted(nearest)));
+                let message = format!("there is no source {} yet, which these words are for{advice}", quoted(name));
+                found.push(diagnostic(place, "config-unknown-source", message));
+            }
+            continue;
+        };
+        if source.tools.is_empty() {
+            continue;
+        }
+        let tools = source.tools.iter().map(|tool| (&*tool.name, &*tool.tool));
+        for pattern in found_by.idle(tools) {
+            let Some(place) = patterns.get(pattern) else { continue };
+            let message =
+                format!("no tool of {} is called {}, which these words are for", quoted(name), quoted(pattern));
+            found.push(diagnostic(place, "config-unknown-tool", message));
+        }
+    }
+    found
+}
+
+/// The name that is spelled most like another, if they have half their letters in common.
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // What lies beyond adds much the same to every distance, and names may be of any length.
+    let start = |name: &str| name.chars().take(64).collect::<String>();
+    let wanted = start(name);
+    let distances = names.map(|known| (strsim::levenshtein(&start(known), &wanted), known));
+    distances.filter(|(distance, _)| distance * 2 <= wanted.chars().count()).min().map(|(_, known)| known)
+}
+
+fn diagnostic(Standing { origin, pointer }: &Standing, code: &'static str, message: String) -> Diagnostic {
+    Diagnostic {
+        file: origin.file.clone(),
+        line: origin.place.line,
+        column: origin.place.column,
+        severity: Severity::Warning,
+        code,
+        message,
+        pointer: pointer.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::source::{Kind, Origin, SourceInfo};
+    use crate::workspace::config;
+    use crate::workspace::layers::{ConfigLayer, Layer};
+    use crate::workspace::source_text::read_node;
+    use crate::workspace::trust::Trust;
+
+    fn words(yaml: &str) -> BTreeMap<String, SourceWords> {
+        let root = read_node("c.yaml", yaml.as_bytes()).unwrap();
+        let layer = ConfigLayer::of_file(Layer::User, "c.yaml".to_owned(), root);
+        config::merge(&[layer], &Trust::default()).settings.sources
+    }
+
+    fn source(name: &str) -> Arc<Source> {
+        let text: Arc<str> = r#"{"name":"create_issue"}"#.into();
+        Arc::new(Source::read(SourceInfo::new(name, Kind::Mcp, Origin::User), &text, [&*text]).0)
+    }
+
+    #[test]
+    fn a_source_is_made_anew_only_for_other_words() {
+        let plain = [source("a"), source("b")];
+        let put = |yaml: &str, before: &[Worded]| {
+            let mut sources = plain.clone();
+            (give(&mut sources, &words(yaml), before), sources)
+        };
+        let (worded, first) = put("tools: {sources: {a: {aliases: [x]}, gone: {aliases: [x]}}}", &[]);
+        assert_eq!(first[0].info.found_by.aliases, ["x"]);
+        assert!(Arc::ptr_eq(&first[1], &plain[1]) && Arc::ptr_eq(&first[0].tools[0], &plain[0].tools[0]));
+        let (worded, again) = put("tools: {sources: {a: {aliases: [x]}, b: {aliases: [y]}}}", &worded);
+        assert!(Arc::ptr_eq(&first[0], &again[0]), "the same words");
+        let (_, other) = put("tools: {sources: {a: {aliases: [z]}}}", &worded);
+        assert_eq!(other[0].info.found_by.aliases, ["z"], "not beside what they were before");
+    }
+
+    #[test]
+    fn words_for_nothing_are_told_where_they_are() {
+        let catalog = Catalog::new([source("linear")], Arc::default());
+        let told = |yaml: &str| {
+            let found = idle(&words(yaml), &catalog, &["starting"]);
+            found.iter().map(|found| format!("{}:{} {}", found.line, found.column, found.message)).collect::<Vec<_>>()
+        };
+        let unknown = "1:27 there is no source `linaer` yet, which these words are for; did you mean `linear`";
+        assert_eq!(told("tools: {sources: {linaer: {aliases: [x]}}}"), [unknown]);
+        let nothing_like_it = "1:28 there is no source `zendesk` yet, which these words are for";
+        assert_eq!(told("tools: {sources: {zendesk: {aliases: [x]}}}"), [nothing_like_it]);
+        let keywords =
+            "tools: {sources: {linear: {keywords: {create_*: x, mcp__linear__create_issue: x, 'move_*': [x]}}}}";
+        let no_tool = "1:92 no tool of `linear` is called `move_*`, which these words are for";
+        assert_eq!(told(keywords), [no_tool]);
+        assert_eq!(told("tools: {sources: {starting: {keywords: {move: x}}}}"), [""; 0], "a server may have none yet");
+    }
+}
