@@ -1,7 +1,6 @@
 //! `POST /search` and `POST /schemas`: which tools there are, and how they are called.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,12 +9,10 @@ use tokio::time::Instant;
 
 use super::failure::{of_reply, unreadable};
 use super::http::Reply;
+use super::passable::is_passable;
 use super::{Account, Failure};
 use crate::connectors::name::Remote;
 
-/// Bounds of the routes.
-const SEARCH: Duration = Duration::from_secs(30);
-const SCHEMAS: Duration = Duration::from_secs(10);
 /// Hits of one query that are taken.
 const MAX_HITS: usize = 100;
 
@@ -76,7 +73,7 @@ impl Schema {
     fn read(slug: &str, json: &RawValue) -> Option<Self> {
         let Described { connector, description, input_schema } = serde_json::from_str(json.get()).ok()?;
         let remote = Remote::of_slug(&connector, slug)?;
-        let parameters = input_schema.filter(|schema| schema.get().starts_with('{'));
+        let parameters = input_schema.filter(|schema| schema.get().starts_with('{') && is_passable(schema.get()));
         let parameters = parameters.or_else(|| RawValue::from_string("{}".to_owned()).ok())?;
         Some(Self { remote, slug: slug.to_owned(), description: description.unwrap_or_default(), parameters })
     }
@@ -93,7 +90,7 @@ impl Account {
         }
         let asked: Vec<_> = queries.iter().map(|query| json!({ "useCase": query })).collect();
         let request = self.post("search", json!({ "queries": asked }).to_string());
-        let reply = self.send(request, Instant::now() + SEARCH).await?;
+        let reply = self.send(request, Instant::now() + self.bounds.search).await?;
         let answer: SearchAnswer = self.read(&reply)?;
         let mut found = Found::default();
         let mut places: HashMap<String, Option<usize>> = HashMap::new();
@@ -127,7 +124,7 @@ impl Account {
         if let Some(resting) = self.resting() {
             return Err(resting);
         }
-        let deadline = Instant::now() + SCHEMAS;
+        let deadline = Instant::now() + self.bounds.schemas;
         let request = self.post("schemas", json!({ "tools": slugs }).to_string());
         let mut reply = self.send(request.clone(), deadline).await;
         if reply.as_ref().map_or(true, |reply| reply.status >= 500) {
