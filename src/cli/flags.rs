@@ -418,6 +418,7 @@ impl Common {
             cache: cache.map(|folder| folder.join("toolscout")),
             without_servers: false,
             launcher: own_program(),
+            ..Options::default()
         }
     }
 }

@@ -5,6 +5,7 @@
 //! hangs then, and requests go on with the last good snapshot.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
 use super::lookups::Lookups;
+use super::noted::NotedFiles;
 use super::settle::Settling;
 use super::snapshot::{Places, Snapshot, Workspace};
 use super::watcher::{Mode, Touched, Watcher};
@@ -35,6 +37,7 @@ pub struct Loader {
     news: News,
     stale: AtomicBool,
     shared: Arc<Shared>,
+    noted: NotedFiles,
 }
 
 /// What the thread and its users both see.
@@ -47,9 +50,16 @@ struct Shared {
 enum Message {
     Look(oneshot::Sender<Arc<Snapshot>>),
     Touched(Touched),
-    /// The number of those who ask for polling is another.
-    Polled,
+    /// What is to be watched, or whether, may be another.
+    Rewatch,
     End,
+}
+
+/// Files whose changes are news as long as this is held.
+pub struct Noting {
+    files: NotedFiles,
+    paths: Vec<PathBuf>,
+    messages: mpsc::Sender<Message>,
 }
 
 /// Files are polled as long as one of these is held.
@@ -68,8 +78,10 @@ impl Loader {
         let (publish, news) = watch::channel(None);
         let shared = Arc::new(Shared { mode: Mutex::new(Mode::Native), polled: AtomicUsize::new(0) });
         let touched = messages.clone();
+        let workspace = Workspace::new(places);
+        let noted = workspace.noted();
         let looker = Looker {
-            workspace: Workspace::new(places),
+            workspace,
             // Once the thread has ended nobody listens.
             watcher: Watcher::new(move |what| drop(touched.send(Message::Touched(what)))),
             messages: received,
@@ -79,7 +91,7 @@ impl Loader {
             shared: shared.clone(),
         };
         std::thread::Builder::new().name("toolscout-files".to_owned()).spawn(move || looker.run())?;
-        Ok(Self { messages, news, stale: AtomicBool::new(false), shared })
+        Ok(Self { messages, news, stale: AtomicBool::new(false), shared, noted })
     }
 
     /// What the files say at or after this call; where they do not answer in time, what they last said. `None` where
@@ -118,10 +130,18 @@ impl Loader {
         self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Has changes of these files told too. What is read of them after this is at least as new as what is compared with.
+    /// Blocks on the file system.
+    pub fn note(&self, paths: Vec<PathBuf>) -> Noting {
+        paths.iter().for_each(|path| self.noted.note(path));
+        let _ = self.messages.send(Message::Rewatch);
+        Noting { files: self.noted.clone(), paths, messages: self.messages.clone() }
+    }
+
     /// Has the files polled.
     pub fn poll(&self) -> Polling {
         self.shared.polled.fetch_add(1, Ordering::Relaxed);
-        let _ = self.messages.send(Message::Polled);
+        let _ = self.messages.send(Message::Rewatch);
         Polling { messages: self.messages.clone(), shared: self.shared.clone() }
     }
 }
@@ -136,10 +156,17 @@ impl Drop for Loader {
     }
 }
 
+impl Drop for Noting {
+    fn drop(&mut self) {
+        self.paths.iter().for_each(|path| self.files.forget(path));
+        let _ = self.messages.send(Message::Rewatch);
+    }
+}
+
 impl Drop for Polling {
     fn drop(&mut self) {
         self.shared.polled.fetch_sub(1, Ordering::Relaxed);
-        let _ = self.messages.send(Message::Polled);
+        let _ = self.messages.send(Message::Rewatch);
     }
 }
 
@@ -186,8 +213,8 @@ impl Looker {
                 self.watcher.forget(what);
                 self.settling.note(Instant::now());
             }
-            Message::Polled if self.watch() => self.settling.note(Instant::now()),
-            Message::Polled => {}
+            Message::Rewatch if self.watch() => self.settling.note(Instant::now()),
+            Message::Rewatch => {}
             Message::End => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())

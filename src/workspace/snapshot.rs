@@ -12,6 +12,7 @@ use super::files::{Files, Look, in_folder};
 use super::layers::{ConfigLayer, Layer};
 use super::lookups::Target;
 use super::node::{Node, Value};
+use super::noted::NotedFiles;
 use super::registry::{self, Registry};
 use super::source_text::read_node;
 use super::trust::{self, Trust, Waiting, approved_in};
@@ -75,6 +76,7 @@ pub struct Snapshot {
 /// The files of one workspace.
 pub struct Workspace {
     places: Places,
+    noted: NotedFiles,
     state: Mutex<State>,
 }
 
@@ -159,7 +161,13 @@ impl Workspace {
         });
         let read = |path: &Path, bytes: &[u8], _: Option<&Node>| read_node(&path.display().to_string(), bytes);
         let configs = Files::new(MAX_CONFIG, |_| true, Box::new(read));
-        Self { places, state: Mutex::new(State { configs, registries, approved: Arc::default(), current: None }) }
+        let state = State { configs, registries, approved: Arc::default(), current: None };
+        Self { places, noted: NotedFiles::default(), state: Mutex::new(state) }
+    }
+
+    /// Files whose changes are news too.
+    pub fn noted(&self) -> NotedFiles {
+        self.noted.clone()
     }
 
     /// Compares the files with what was read, reads what changed, and gives what they say now. Blocks on files, and
@@ -188,6 +196,7 @@ impl Workspace {
             }
             std::thread::sleep(PAUSE);
         };
+        changed |= self.noted.look();
         match &state.current {
             Some(current) if !changed => current.clone(),
             current => {
@@ -221,6 +230,7 @@ impl Workspace {
         // Of the files in those folders, those that are links to elsewhere.
         targets.extend(self.registry_files().into_iter().flatten().map(|path| target(&parent(&path), path, false)));
         targets.extend(self.server_files().into_iter().map(|path| target(&parent(&path), path, false)));
+        targets.extend(self.noted.paths().into_iter().map(|path| target(&parent(&path), path, false)));
         targets
     }
 

@@ -113,8 +113,19 @@ impl Said {
 /// with a bad page token must not sign anybody out, so every word has to be of that matter.
 fn is_of_token(status: u16, code: &str) -> bool {
     const WORDS: [&str; 13] = [
-        "token", "session", "access", "auth", "bearer", "gateway", "expired", "invalid", "revoked", "missing", "required",
-        "malformed", "bad",
+        "token",
+        "session",
+        "access",
+        "auth",
+        "bearer",
+        "gateway",
+        "expired",
+        "invalid",
+        "revoked",
+        "missing",
+        "required",
+        "malformed",
+        "bad",
     ];
     let code = code.to_ascii_lowercase();
     let mut words = code.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
