@@ -63,13 +63,15 @@ impl fmt::Display for Origin {
 /// Characters of the longest link that is passed on.
 const LONGEST_LINK: usize = 4096;
 
-/// A link that a person may be sent to: one that a browser opens safely, and that is read as it is opened. Line ends,
-/// which a browser leaves out, are escaped or gone, and so is what else could hide where it leads.
+/// A link that a person may be sent to: one that a browser opens safely, as it came. One that could hide where it leads
+/// (line ends, which browsers leave out, or letters that look like others) is given as a browser understands it.
 pub fn link(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= LONGEST_LINK)?;
     let loopback = || Origin::read(&url.origin().ascii_serialization()).is_ok_and(|origin| origin.is_loopback());
     let plain = url.username().is_empty() && url.password().is_none();
-    (plain && (url.scheme() == "https" || url.scheme() == "http" && loopback())).then(|| url.into())
+    let safe = plain && (url.scheme() == "https" || url.scheme() == "http" && loopback());
+    let is_clear = text.bytes().all(|byte| byte.is_ascii_graphic());
+    safe.then(|| if is_clear { text.to_owned() } else { url.into() })
 }
 
 #[cfg(test)]
@@ -113,7 +115,7 @@ mod tests {
         let long = format!("https://a.example/{}", "x".repeat(LONGEST_LINK));
         for (given, expected) in [
             ("https://a.example/connect?x=1", Some("https://a.example/connect?x=1")),
-            ("http://127.0.0.1:8/connect", Some("http://127.0.0.1:8/connect")),
+            ("http://127.0.0.1:8", Some("http://127.0.0.1:8")),
             ("https://a.example/\nhttps://b.example", Some("https://a.example/https://b.example")),
             ("https://a.example/\u{202e}\u{1b}[31m", Some("https://a.example/%E2%80%AE%1B[31m")),
             ("https://аpple.example/", Some("https://xn--pple-43d.example/")),
