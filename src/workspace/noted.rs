@@ -3,13 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::stamp::Stamp;
 
 /// See the module. Clones are one.
 #[derive(Clone, Default)]
-pub struct NotedFiles(Arc<Mutex<BTreeMap<PathBuf, Noted>>>);
+pub struct NotedFiles(Arc<Mutex<Files>>);
+
+#[derive(Default)]
+struct Files {
+    noted: BTreeMap<PathBuf, Noted>,
+    /// The same paths, at hand for every look.
+    paths: Arc<[PathBuf]>,
+}
 
 struct Noted {
     stamp: Option<Stamp>,
@@ -17,42 +24,53 @@ struct Noted {
     held: usize,
 }
 
+impl Files {
+    fn list(&mut self) {
+        self.paths = self.noted.keys().cloned().collect();
+    }
+}
+
 impl NotedFiles {
     /// Notes a file as it is now; blocks on the file system. What is read of it afterwards is at least as new.
     pub fn note(&self, path: &Path) {
         let stamp = Stamp::of(path);
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        files.entry(path.to_owned()).or_insert(Noted { stamp, held: 0 }).held += 1;
+        let mut files = self.lock();
+        files.noted.entry(path.to_owned()).or_insert(Noted { stamp, held: 0 }).held += 1;
+        files.list();
     }
 
     /// Undoes one [`Self::note`].
     pub fn forget(&self, path: &Path) {
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(noted) = files.get_mut(path) {
+        let mut files = self.lock();
+        if let Some(noted) = files.noted.get_mut(path) {
             noted.held -= 1;
             if noted.held == 0 {
-                files.remove(path);
+                files.noted.remove(path);
+                files.list();
             }
         }
     }
 
     /// The files.
-    pub fn paths(&self) -> Vec<PathBuf> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    pub fn paths(&self) -> Arc<[PathBuf]> {
+        self.lock().paths.clone()
     }
 
     /// Whether one of them is another than at the last look. Blocks on the file system.
     pub fn look(&self) -> bool {
         let mut changed = false;
         // Without the lock, since a file system can hang.
-        for path in self.paths() {
-            let stamp = Stamp::of(&path);
-            let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(noted) = files.get_mut(&path).filter(|noted| noted.stamp != stamp) {
+        for path in self.paths().iter() {
+            let stamp = Stamp::of(path);
+            if let Some(noted) = self.lock().noted.get_mut(path).filter(|noted| noted.stamp != stamp) {
                 (noted.stamp, changed) = (stamp, true);
             }
         }
         changed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Files> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -230,7 +230,7 @@ impl Workspace {
         // Of the files in those folders, those that are links to elsewhere.
         targets.extend(self.registry_files().into_iter().flatten().map(|path| target(&parent(&path), path, false)));
         targets.extend(self.server_files().into_iter().map(|path| target(&parent(&path), path, false)));
-        targets.extend(self.noted.paths().into_iter().map(|path| target(&parent(&path), path, false)));
+        targets.extend(self.noted.paths().iter().map(|path| target(&parent(path), path.clone(), false)));
         targets
     }
 
