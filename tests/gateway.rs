@@ -224,6 +224,29 @@ fn conn_1_a_plain_404_and_a_refused_token_are_not_asked_again() {
 }
 
 #[test]
+fn conn_1_a_refusal_does_not_hold_for_ever() {
+    for status in [404, 401] {
+        let bounds = Bounds { dark: Duration::ZERO, refused: Duration::ZERO, ..Bounds::default() };
+        let gateway = script([Reply::With(status, vec![], String::new()), done()]);
+        let client = Client::bounded(&gateway, bounds);
+        assert!(client.execute(SEND).is_err());
+        assert_eq!(client.execute(SEND).unwrap(), json!({ "id": 7 }), "{status}");
+    }
+}
+
+#[test]
+fn what_a_tool_says_of_itself_is_bounded() {
+    let gateway = Gateway::new(|asked| {
+        let mut large = schema("gmail", "GMAIL_A", &"d".repeat(1 << 20), &[]);
+        large["inputSchema"]["required"] = json!(vec!["x".repeat(100); 5000]);
+        ok(found(asked, &[&["GMAIL_A"]], &[large]))
+    });
+    let client = Client::new(&gateway);
+    let found = client.runtime.block_on(client.account.search(&["mail".into()])).unwrap();
+    assert_eq!((found.tools[0].description.len() < 17 << 10, found.tools[0].parameters.get()), (true, "{}"));
+}
+
+#[test]
 fn a_search_is_bounded_and_matched_by_position() {
     let gateway = Gateway::new(|asked| {
         let mut answer = found(
@@ -387,7 +410,8 @@ const BOUNDS: [Bound; 6] = [
 #[test]
 fn each_route_has_the_bound_that_is_published() {
     let mut published = Bounds::default();
-    assert_eq!((published.pause, published.card), (Duration::from_secs(1), Duration::from_secs(300)), "CONN-6");
+    let seconds = [published.pause, published.card, published.dark, published.refused].map(|it| it.as_secs());
+    assert_eq!(seconds, [1, 300, 60, 600], "CONN-1, CONN-6");
     let endless = Duration::from_secs(1 << 20);
     for (at, (seconds, place, ask)) in BOUNDS.into_iter().enumerate() {
         assert_eq!(*place(&mut published), Duration::from_secs(seconds), "route {at}");

@@ -1,8 +1,8 @@
-//! How long is waited for the gateway, and for the person who connects accounts there.
+//! How long is waited: for the gateway, for the person who connects accounts there, and until it is asked again.
 
 use std::time::Duration;
 
-/// The bound of each route, second tries included, and the pace of a card. The default is what is published; a test
+/// The bound of each route, second tries included, the pace of a card, and for how long a refusal holds. The default is what is published; a test
 /// shortens one and lets the others be endless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -22,6 +22,11 @@ pub struct Bounds {
     pub pause: Duration,
     /// How long a person has for the accounts of a card.
     pub card: Duration,
+    /// How long a gateway that serves nothing to an account is left alone (CONN-1).
+    pub dark: Duration,
+    /// How long a token that was refused is not shown again: long enough to be no loop, short enough that a gateway's bad
+    /// hour is not taken for the end of a sign-in for good.
+    pub refused: Duration,
 }
 
 impl Default for Bounds {
@@ -36,6 +41,8 @@ impl Default for Bounds {
             look: seconds(10),
             pause: seconds(1),
             card: seconds(300),
+            dark: seconds(60),
+            refused: seconds(600),
         }
     }
 }

@@ -11,10 +11,14 @@ use super::failure::{of_reply, unreadable};
 use super::http::Reply;
 use super::passable::is_passable;
 use super::{Account, Failure};
+use crate::call::excerpt;
 use crate::connectors::name::Remote;
 
 /// Hits of one query that are taken.
 const MAX_HITS: usize = 100;
+/// Characters of a description, and bytes of a schema, that a model is shown whole; a longer schema is as none.
+const MAX_DESCRIPTION: usize = 16 << 10;
+const MAX_SCHEMA: usize = 256 << 10;
 
 /// What the gateway says of one tool.
 #[derive(Debug, Clone)]
@@ -73,9 +77,11 @@ impl Schema {
     fn read(slug: &str, json: &RawValue) -> Option<Self> {
         let Described { connector, description, input_schema } = serde_json::from_str(json.get()).ok()?;
         let remote = Remote::of_slug(&connector, slug)?;
-        let parameters = input_schema.filter(|schema| schema.get().starts_with('{') && is_passable(schema.get()));
+        let is_good = |schema: &str| schema.starts_with('{') && schema.len() <= MAX_SCHEMA && is_passable(schema);
+        let parameters = input_schema.filter(|schema| is_good(schema.get()));
         let parameters = parameters.or_else(|| RawValue::from_string("{}".to_owned()).ok())?;
-        Some(Self { remote, slug: slug.to_owned(), description: description.unwrap_or_default(), parameters })
+        let description = excerpt::clip(&description.unwrap_or_default(), MAX_DESCRIPTION);
+        Some(Self { remote, slug: slug.to_owned(), description, parameters })
     }
 }
 

@@ -15,7 +15,7 @@ mod retry_after;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dashmap::DashMap;
 use tokio::runtime::{self, Handle, Runtime};
@@ -30,11 +30,6 @@ pub use failure::{Failure, Refusal};
 pub use http::MAX_BODY;
 pub use lookup::{Found, Schema};
 
-/// How long a gateway that serves nothing to an account is left alone (CONN-1).
-const DARK: Duration = Duration::from_secs(60);
-/// How long a token that was refused is not shown again: long enough to be no loop, short enough that a gateway's bad
-/// hour is not taken for the end of a sign-in for good.
-const REFUSED: Duration = Duration::from_secs(600);
 /// Accounts remembered; past that the longest unused is forgotten, which costs it its connections.
 const MAX_ACCOUNTS: usize = 32;
 /// Schemas remembered an account, and their bytes; past either all are forgotten.
@@ -187,8 +182,8 @@ impl Account {
     /// Notes what a failure says of requests to come.
     fn note(&self, failure: Failure) -> Failure {
         match failure {
-            Failure::Dark => self.rest().dark = Some(Instant::now() + DARK),
-            Failure::SignedOut => self.rest().signed_out = Some(Instant::now() + REFUSED),
+            Failure::Dark => self.rest().dark = Some(Instant::now() + self.bounds.dark),
+            Failure::SignedOut => self.rest().signed_out = Some(Instant::now() + self.bounds.refused),
             Failure::Unavailable(_) | Failure::Refused(_) => return failure,
         }
         self.is_served.store(false, Ordering::Relaxed);
