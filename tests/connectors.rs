@@ -595,6 +595,25 @@ fn conn_6_only_hosted_actions_need_the_sign_in() {
 }
 
 #[test]
+fn conn_1_status_says_nothing_of_apps_where_there_are_none() {
+    let dark = Gateway::new(|_| Reply::With(404, vec![], String::new()));
+    let files = signed_in(&dark);
+    let status = || manage(json!({ "action": "status" }));
+    let off = format!("tools: {{connectors: {{enabled: false, gateway_url: '{}'}}}}", dark.url);
+    for config in [None, Some(off)] {
+        config.map(|config| files.write("config/toolscout/config.yaml", config));
+        let mut sidecar = sidecar(&files);
+        for _ in 0..2 {
+            let content = sidecar.request("bridge/call", status())["content"].take();
+            assert_eq!(content.as_object().unwrap().keys().collect::<Vec<_>>(), ["mcp_servers"]);
+        }
+        let asked = sidecar.request("bridge/call", manage(json!({ "action": "status", "connectors": ["gmail"] })));
+        assert_eq!(asked["isError"], true, "who asks is answered");
+    }
+    assert_eq!(dark.asked().len(), 1);
+}
+
+#[test]
 fn conn_6_connecting_gives_links_where_there_is_no_card() {
     let gateway = Gateway::new(accounts);
     let files = signed_in(&gateway);

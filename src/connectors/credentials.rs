@@ -95,11 +95,14 @@ pub fn path_in(folder: &Path) -> PathBuf {
     folder.join("credentials.json")
 }
 
+/// A gateway, and the token that was stored for it.
+pub type Stored = (Origin, Result<Token, Unread>);
+
 /// What was stored, by gateway; entries that name none are passed over. None where there is no file.
 ///
 /// # Errors
 /// See [`Unread`]; of one entry, that it is malformed.
-pub fn stored(folder: &Path) -> Result<Vec<(Origin, Result<Token, Unread>)>, Unread> {
+pub fn stored(folder: &Path) -> Result<Vec<Stored>, Unread> {
     let file = match read_private(&path_in(folder)) {
         Ok(text) => parse(&text)?,
         Err(Unread::Missing) => return Ok(Vec::new()),
@@ -179,7 +182,8 @@ fn alone(folder: &Path) -> io::Result<fs::File> {
         options.mode(0o600).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     }
     let lock = options.open(folder.join(".credentials.lock"))?;
-    lock.lock()?;
+    // Where the file system has no locks the last who writes wins, as it did without.
+    let _ = lock.lock();
     Ok(lock)
 }
 

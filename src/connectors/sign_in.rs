@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::credentials::{self, Unread};
+use super::credentials::{self, Stored, Unread};
 use super::origin::Origin;
 use super::token::Token;
 use crate::call::excerpt;
@@ -98,7 +98,7 @@ impl Settings {
     }
 
     /// The gateway that somebody signed in to, where it is one, with its token.
-    fn only_stored(&self) -> Result<Option<(Origin, Result<Token, Unread>)>, Diagnostic> {
+    fn only_stored(&self) -> Result<Option<Stored>, Diagnostic> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let file = credentials::path_in(folder);
         let stored = match credentials::stored(folder) {
