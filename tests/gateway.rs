@@ -354,7 +354,7 @@ fn accounts_are_connected_and_watched() {
         connections.iter().map(|it| (it.connector.as_str(), it.status.as_str(), it.connect_url.as_deref())).collect();
     assert_eq!(
         shown,
-        [("gmail", "initiated", Some("https://c.example/1")), ("slack", "initiated", None), ("more", "failed", None)]
+        [("gmail", "initiated", Some("https://c.example/1")), ("slack", "failed", None), ("more", "failed", None)]
     );
     let look = |id: &str| client.runtime.block_on(client.account.look(id));
     assert!(matches!(look("c/1"), Ok(Look::Stands(watched)) if watched.status == "active"));

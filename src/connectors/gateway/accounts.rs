@@ -94,6 +94,17 @@ pub enum Look {
     Later(Option<Duration>),
 }
 
+impl Connection {
+    /// What nobody can open, and nobody can watch, will never be connected.
+    fn or_failed(self) -> Self {
+        if self.status != "initiated" || self.connect_url.is_some() || self.connection_id.is_some() {
+            return self;
+        }
+        let reason = self.status_reason.or_else(|| Some("the gateway gave no link that can be opened".to_owned()));
+        Self { status: "failed".to_owned(), status_reason: reason, ..self }
+    }
+}
+
 /// What may become of a wish to connect, and how an account may stand.
 const STARTED: [&str; 3] = ["active", "initiated", "failed"];
 const STANDS: [&str; 6] = ["pending", "active", "failed", "expired", "revoked", "inactive"];
@@ -170,14 +181,15 @@ impl Account {
         let results = connectors.iter().enumerate().map(|(at, connector)| {
             let result =
                 answer.results.get(at).and_then(|result| serde_json::from_str::<Connection>(result.get()).ok());
-            let result = result.unwrap_or_else(|| Connection { status: "failed".into(), ..Connection::default() });
-            Connection {
+            let result = result.unwrap_or_default();
+            let connection = Connection {
                 connector: connector.clone(),
                 status: known(result.status, &STARTED, "failed"),
                 connect_url: result.connect_url.as_deref().and_then(link),
                 connection_id: result.connection_id.filter(|id| (1..=MAX_ID).contains(&id.len())),
                 status_reason: result.status_reason.as_deref().and_then(shortened),
-            }
+            };
+            connection.or_failed()
         });
         Ok(results.collect())
     }
