@@ -8,10 +8,15 @@ mod host;
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use gateway::{Asked, Gateway, Reply, TOKEN, found, ok, schema};
 use host::{Files, Sidecar};
 use serde_json::{Value, json};
+use toolscout::connectors::gateway::Bounds;
+use toolscout::rpc::Sink;
+use toolscout::server::Server;
+use toolscout::server::session::Options;
 
 const MAIL: &str = "connectors__gmail__SEND_EMAIL";
 
@@ -995,50 +1000,59 @@ fn whatever_waits_for_the_gateway_ends_when_it_is_cancelled() {
     assert!(!files.at("config/toolscout/servers.d").exists(), "nothing was installed");
 }
 
-#[test]
-fn conn_6_a_card_has_an_end() {
-    use std::os::unix::net::UnixStream;
-    use std::time::Duration;
-    use toolscout::connectors::gateway::Bounds;
-    use toolscout::rpc::Sink;
-    use toolscout::server::Server;
-    use toolscout::server::session::Options;
-    let gateway = Gateway::new(accounts);
-    let bounds = Bounds { pause: Duration::from_millis(1), card: Duration::from_millis(300), ..Bounds::default() };
+/// A connection to a sidecar in this process, which waits as long as a test says, and the end of it.
+fn waiting(gateway: &Gateway, bounds: Bounds) -> (Sidecar, std::thread::JoinHandle<()>) {
     let server = Server::new(Options { gateway: bounds, ..Options::default() });
-    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     let served = std::thread::spawn(move || {
         let sink = Sink::descriptor(theirs.try_clone().unwrap());
         server.serve(theirs, sink).unwrap();
     });
     let settings = json!({ "tools": { "connectors": { "gateway_url": gateway.url } } });
-    let mut sidecar = Sidecar::over(
-        ours,
-        json!({
-            "settings": settings, "environment": { "TOOLSCOUT_GATEWAY_TOKEN": TOKEN },
-            "capabilities": { "showConnections": true },
-        }),
-    );
-    let mut looks = 0;
-    gateway.answer(move |asked| match asked.route.as_str() {
-        "GET /accounts/c-notion" => {
-            looks += 1;
-            match looks {
-                1 => Reply::With(429, vec![("retry-after", "0".into())], String::new()),
-                2 => Reply::Close,
-                3 => Reply::Json(500, json!({})),
-                4 => ok(json!({ "status": "strange" })),
-                _ => accounts(asked),
-            }
-        }
-        _ => accounts(asked),
-    });
-    let wanted = json!({ "action": "connect", "connectors": ["slack", "notion"] });
+    let environment = json!({ "TOOLSCOUT_GATEWAY_TOKEN": TOKEN });
+    let capabilities = json!({ "showConnections": true });
+    let params = json!({ "settings": settings, "environment": environment, "capabilities": capabilities });
+    (Sidecar::over(ours, params), served)
+}
+
+#[test]
+fn conn_6_a_card_ends_with_its_time_and_reports_each_account() {
+    let gateway = Gateway::new(accounts);
+    let bounds = Bounds { pause: Duration::from_secs(1 << 20), card: Duration::from_millis(1), ..Bounds::default() };
+    let (mut sidecar, served) = waiting(&gateway, bounds);
+    let wanted = json!({ "action": "connect", "connectors": ["gmail", "notion"] });
     let content = sidecar.request("bridge/call", manage(wanted))["content"].take();
     let pending =
         json!({ "connector": "notion", "status": "pending", "connect_url": "https://connect.example/notion" });
-    assert_eq!(content["results"], json!([{ "connector": "slack", "status": "active" }, pending]), "each is reported");
-    assert!(gateway.routes().iter().filter(|route| *route == "GET /accounts/c-notion").count() >= 5, "whatever comes");
+    assert_eq!(content["results"], json!([{ "connector": "gmail", "status": "active" }, pending]));
+    drop(sidecar);
+    served.join().unwrap();
+}
+
+#[test]
+fn conn_6_an_account_is_watched_whatever_comes_in_between() {
+    let gateway = Gateway::new(accounts);
+    let endless = Duration::from_secs(1 << 20);
+    let (mut sidecar, served) =
+        waiting(&gateway, Bounds { pause: Duration::from_millis(1), card: endless, ..Bounds::default() });
+    let mut between = vec![
+        ok(json!({ "status": "strange" })),
+        Reply::Json(500, json!({})),
+        Reply::Close,
+        Reply::With(503, vec![("retry-after", "0".into())], String::new()),
+        Reply::With(429, vec![("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT".into())], String::new()),
+    ];
+    let looks = between.len() + 1;
+    gateway.answer(move |asked| match asked.route.as_str() {
+        "GET /accounts/c-notion" => {
+            between.pop().unwrap_or_else(|| ok(json!({ "status": "revoked", "statusReason": "r" })))
+        }
+        _ => accounts(asked),
+    });
+    let wanted = json!({ "action": "connect", "connectors": ["notion"] });
+    let content = sidecar.request("bridge/call", manage(wanted))["content"].take();
+    assert_eq!(content["results"], json!([{ "connector": "notion", "status": "revoked", "reason": "r" }]));
+    assert_eq!(gateway.routes().iter().filter(|route| *route == "GET /accounts/c-notion").count(), looks);
     drop(sidecar);
     served.join().unwrap();
 }
