@@ -1030,6 +1030,40 @@ fn conn_6_a_card_ends_with_its_time_and_reports_each_account() {
 }
 
 #[test]
+fn conn_2_a_slow_gateway_costs_no_local_result() {
+    let gateway = Gateway::new(|_| Reply::Silent);
+    let (mut sidecar, served) = waiting(&gateway, Bounds { search: Duration::from_millis(1), ..Bounds::default() });
+    let tools = json!([{ "name": "create_issue", "description": "Opens an issue." }]);
+    sidecar.request("registry/register", json!({ "source": { "name": "tracker", "kind": "mcp" }, "tools": tools }));
+    let content = sidecar.request("bridge/call", search(&["create issue"]))["content"].take();
+    assert_eq!(content["results"][0]["matches"], json!(["mcp__tracker__create_issue"]));
+    assert_eq!(content["connectors"]["status"], "unavailable");
+    drop(sidecar);
+    served.join().unwrap();
+}
+
+#[test]
+fn conn_4_what_becomes_of_the_rest_where_the_gateway_turns_away_in_the_middle() {
+    for (reply, code) in
+        [(Reply::Json(401, json!({})), "SIGNED_OUT"), (Reply::With(404, vec![], "not found".into()), "TOOL_NOT_FOUND")]
+    {
+        let gateway = Gateway::new(apps);
+        let files = signed_in(&gateway);
+        let mut sidecar = sidecar(&files);
+        gateway.answer(move |asked| match asked.body["call"]["arguments"]["to"].as_str() {
+            Some("b") => reply.clone(),
+            _ => apps(asked),
+        });
+        let entries = ["a", "b", "c"].map(|to| (MAIL, json!({ "to": to })));
+        let content = sidecar.request("bridge/call", call_of(&entries))["content"].take();
+        assert_eq!(content["results"][0]["response"]["sent"]["to"], "a", "{code}: what was done is answered");
+        let codes = [1, 2].map(|at| content["results"][at]["error"]["code"].clone());
+        assert_eq!(codes, [code, code]);
+        assert_eq!(gateway.asked().len(), 2, "{code}: and nothing more is sent");
+    }
+}
+
+#[test]
 fn conn_6_an_account_is_watched_whatever_comes_in_between() {
     let gateway = Gateway::new(accounts);
     let endless = Duration::from_secs(1 << 20);
