@@ -5,10 +5,11 @@ mod gateway;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use gateway::{Gateway, Reply, TOKEN, found, ok, schema};
 use serde_json::{Map, Value, json};
-use toolscout::connectors::gateway::{Look, MAX_BODY};
+use toolscout::connectors::gateway::{Bounds, Connection, Connector, Look, MAX_BODY};
 use toolscout::connectors::origin::Origin;
 use toolscout::connectors::{Account, Failure, Gateways, Remote, SignIn, Token};
 
@@ -20,8 +21,12 @@ struct Client {
 
 impl Client {
     fn new(gateway: &Gateway) -> Self {
+        Self::bounded(gateway, Bounds::default())
+    }
+
+    fn bounded(gateway: &Gateway, bounds: Bounds) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let gateways = Gateways::default();
+        let gateways = Gateways::new(bounds);
         let sign_in = SignIn { origin: Origin::read(&gateway.url).unwrap(), token: Token::new(TOKEN).unwrap() };
         Self { runtime, account: gateways.account(sign_in).unwrap(), _gateways: gateways }
     }
@@ -30,6 +35,34 @@ impl Client {
         let arguments = Map::from_iter([("to".to_owned(), json!("a@b.example"))]);
         let data = self.runtime.block_on(self.account.execute(&Remote::parse(name).unwrap(), &arguments));
         data.map(|data| serde_json::from_str(data.get()).unwrap())
+    }
+
+    fn list(&self) -> Result<Vec<Connector>, Failure> {
+        self.runtime.block_on(self.account.list())
+    }
+
+    fn schemas(&self) -> Result<usize, Failure> {
+        self.runtime.block_on(self.account.schemas(&["X".into()])).map(|schemas| schemas.len())
+    }
+
+    fn connect(&self) -> Result<Vec<Connection>, Failure> {
+        self.runtime.block_on(self.account.connect(&["gmail".into()], false))
+    }
+
+    fn look(&self) -> Result<Look, Failure> {
+        self.runtime.block_on(self.account.look("c-1"))
+    }
+
+    /// What each route answers.
+    fn all(&self) -> [String; 6] {
+        [
+            format!("{:?}", self.search(&["mail"])),
+            format!("{:?}", self.schemas()),
+            format!("{:?}", self.execute(SEND)),
+            format!("{:?}", self.list()),
+            format!("{:?}", self.connect()),
+            format!("{:?}", self.look()),
+        ]
     }
 
     fn search(&self, queries: &[&str]) -> Result<Vec<Vec<String>>, Failure> {
@@ -191,6 +224,29 @@ fn conn_1_a_plain_404_and_a_refused_token_are_not_asked_again() {
 }
 
 #[test]
+fn conn_1_a_refusal_does_not_hold_for_ever() {
+    for status in [404, 401] {
+        let bounds = Bounds { dark: Duration::ZERO, refused: Duration::ZERO, ..Bounds::default() };
+        let gateway = script([Reply::With(status, vec![], String::new()), done()]);
+        let client = Client::bounded(&gateway, bounds);
+        assert!(client.execute(SEND).is_err());
+        assert_eq!(client.execute(SEND).unwrap(), json!({ "id": 7 }), "{status}");
+    }
+}
+
+#[test]
+fn what_a_tool_says_of_itself_is_bounded() {
+    let gateway = Gateway::new(|asked| {
+        let mut large = schema("gmail", "GMAIL_A", &"d".repeat(1 << 20), &[]);
+        large["inputSchema"]["required"] = json!(vec!["x".repeat(100); 5000]);
+        ok(found(asked, &[&["GMAIL_A"]], &[large]))
+    });
+    let client = Client::new(&gateway);
+    let found = client.runtime.block_on(client.account.search(&["mail".into()])).unwrap();
+    assert_eq!((found.tools[0].description.len() < 17 << 10, found.tools[0].parameters.get()), (true, "{}"));
+}
+
+#[test]
 fn a_search_is_bounded_and_matched_by_position() {
     let gateway = Gateway::new(|asked| {
         let mut answer = found(
@@ -298,12 +354,12 @@ fn accounts_are_connected_and_watched() {
         connections.iter().map(|it| (it.connector.as_str(), it.status.as_str(), it.connect_url.as_deref())).collect();
     assert_eq!(
         shown,
-        [("gmail", "initiated", Some("https://c.example/1")), ("slack", "initiated", None), ("more", "failed", None)]
+        [("gmail", "initiated", Some("https://c.example/1")), ("slack", "failed", None), ("more", "failed", None)]
     );
     let look = |id: &str| client.runtime.block_on(client.account.look(id));
     assert!(matches!(look("c/1"), Ok(Look::Stands(watched)) if watched.status == "active"));
     assert_eq!(look("gone"), Ok(Look::Gone));
-    assert_eq!(look("busy"), Ok(Look::Later(Some(std::time::Duration::from_secs(3)))));
+    assert_eq!(look("busy"), Ok(Look::Later(Some(Duration::from_secs(3)))));
     assert_eq!(look("other"), Err(Failure::Dark));
 }
 
@@ -339,11 +395,202 @@ fn accounts_are_the_same_for_the_same_sign_in_alone() {
     assert!(!Arc::ptr_eq(&one, &gateways.account(sign_in("one")).unwrap()), "it was forgotten");
 }
 
+/// One by one: the published bound, where it stands, and the route that has it.
+type Bound = (u64, fn(&mut Bounds) -> &mut Duration, fn(&Client) -> String);
+
+const BOUNDS: [Bound; 6] = [
+    (30, |it| &mut it.search, |client| format!("{:?}", client.search(&["mail"]))),
+    (10, |it| &mut it.schemas, |client| format!("{:?}", client.schemas())),
+    (60, |it| &mut it.execute, |client| format!("{:?}", client.execute(SEND))),
+    (30, |it| &mut it.list, |client| format!("{:?}", client.list())),
+    (30, |it| &mut it.connect, |client| format!("{:?}", client.connect())),
+    (10, |it| &mut it.look, |client| format!("{:?}", client.look())),
+];
+
 #[test]
-fn a_gateway_that_says_nothing_is_not_waited_for_for_ever() {
-    let gateway = Gateway::new(|_| Reply::Silent);
+fn each_route_has_the_bound_that_is_published() {
+    let mut published = Bounds::default();
+    let seconds = [published.pause, published.card, published.dark, published.refused].map(|it| it.as_secs());
+    assert_eq!(seconds, [1, 300, 60, 600], "CONN-1, CONN-6");
+    let endless = Duration::from_secs(1 << 20);
+    for (at, (seconds, place, ask)) in BOUNDS.into_iter().enumerate() {
+        assert_eq!(*place(&mut published), Duration::from_secs(seconds), "route {at}");
+        let mut bounds = Bounds::default();
+        BOUNDS.iter().for_each(|(_, place, _)| *place(&mut bounds) = endless);
+        *place(&mut bounds) = Duration::from_millis(20);
+        // Not a word, and half a body.
+        for reply in [Reply::Silent, Reply::Stall("{\"results\": []}".into())] {
+            let gateway = Gateway::new(move |_| reply.clone());
+            let said = ask(&Client::bounded(&gateway, bounds));
+            assert!(said.contains("did not answer in time"), "route {at}: {said}");
+            assert!(gateway.asked().len() <= 1, "route {at}: the bound holds for all tries");
+        }
+    }
+}
+
+#[test]
+fn retry_after_may_be_a_date() {
+    let later = |date: &str| Reply::With(429, vec![("retry-after", date.to_owned())], String::new());
+    let gateway = script([later("Sun, 06 Nov 1994 08:49:37 GMT"), done()]);
+    assert_eq!(Client::new(&gateway).execute(SEND).unwrap(), json!({ "id": 7 }), "it is over");
+    let gateway = script([later("Fri, 31 Dec 9999 23:59:59 GMT"), done()]);
+    assert_eq!(code(Client::new(&gateway).execute(SEND)), "GATEWAY_ERROR");
+    assert_eq!(gateway.asked().len(), 1, "that is not waited for");
+    let gateway = script([later("Fri, 31 Dec 9999 23:59:59 GMT")]);
+    let Ok(Look::Later(Some(pause))) = Client::new(&gateway).look() else { panic!() };
+    assert!(SystemTime::UNIX_EPOCH + pause > SystemTime::now());
+}
+
+#[test]
+fn what_is_no_answer_of_the_wire_is_a_failure_and_nothing_worse() {
+    let nested = "[".repeat(200_000);
+    let half = format!("{{\"results\":[{},{}]}}", "[".repeat(100), "]".repeat(100));
+    let gateway = Gateway::new(|_| Reply::Close);
     let client = Client::new(&gateway);
-    let failure = client.runtime.block_on(client.account.schemas(&["X".into()])).unwrap_err();
-    assert_eq!(failure, Failure::Unavailable("the gateway is out of reach: it did not answer in time".into()));
-    assert_eq!(gateway.asked().len(), 1, "the bound holds for both tries");
+    for body in [
+        "null",
+        "5",
+        "\"x\"",
+        "[]",
+        "{}",
+        "{",
+        "[null]",
+        "{\"results\":5}",
+        "{\"results\":[5,null,[],{}]}",
+        &nested,
+        &half,
+        "{\"results\":[{\"useCase\":5,\"tools\":{}}],\"schemas\":[]}",
+        "{\"results\":[{\"useCase\":\"mail\",\"tools\":[null,5,{},\"X\",\"Y\"]}],\"schemas\":{\"X\":5,\"Y\":{\"connector\":[]}}}",
+        "{\"schemas\":{\"X\":null},\"notFound\":7}",
+        "{\"result\":5}",
+        "{\"items\":{},\"nextCursor\":5}",
+        "{\"items\":[[],{\"connector\":5}],\"nextCursor\":null}",
+        "{\"status\":{}}",
+        "{\"status\":null,\"statusReason\":[]}",
+        "\u{feff}{}",
+    ] {
+        // A 404 would be the last that is asked.
+        for status in [200, 400, 409, 500] {
+            let shown: String = format!("{status} {body}").chars().take(80).collect();
+            let sent = body.to_owned();
+            gateway.answer(move |_| Reply::With(status, vec![], sent.clone()));
+            for (at, said) in client.all().iter().enumerate() {
+                assert!(said.starts_with("Err") || status == 200, "route {at}: {shown}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_that_lie_are_a_failure_and_nothing_worse() {
+    let gateway = Gateway::new(|_| Reply::Close);
+    let client = Client::new(&gateway);
+    let head = |headers: &str| format!("HTTP/1.1 200 Said\r\n{headers}\r\n\r\n").into_bytes();
+    let with = |headers: &str, body: &[u8]| Reply::Raw([head(headers), body.to_vec()].concat());
+    for (label, reply) in [
+        ("more than is read, by its own word", with(&format!("content-length: {}", MAX_BODY + 1), b"{}")),
+        ("more than there is in the world", with("content-length: 99999999999999999999", b"{}")),
+        ("less than is sent", with("content-length: 5", b"{\"results\": []}")),
+        ("two lengths", with("content-length: 2\r\ncontent-length: 3", b"{}")),
+        ("a compressed body", with("content-encoding: gzip\r\ncontent-length: 4", &[0x1f, 0x8b, 8, 0])),
+        ("headers without end", with(&"x: y\r\n".repeat(100_000), b"")),
+        ("no HTTP", Reply::Raw(b"SSH-2.0-OpenSSH\r\n".to_vec())),
+        ("no text", with("content-length: 3", &[0xff, 0xfe, 0x00])),
+        ("a body without end", Reply::Endless),
+    ] {
+        gateway.answer(move |_| reply.clone());
+        for (at, said) in client.all().iter().enumerate() {
+            assert!(said.starts_with("Err"), "{label}, route {at}: {said}");
+        }
+    }
+}
+
+#[test]
+fn redirects_have_an_end() {
+    let gateway = Gateway::new(|asked| {
+        Reply::With(307, vec![("location", format!("/v1/connectors{}", &asked.route[5..]))], String::new())
+    });
+    let failure = Client::new(&gateway).search(&["mail"]).unwrap_err();
+    assert!(matches!(&failure, Failure::Unavailable(why) if why.contains("redirects")), "{failure:?}");
+    assert!(gateway.asked().len() < 10);
+    for target in ["http://gateway.example/", "https://127.0.0.1:1/", "file:///etc/passwd", "//127.0.0.2/", "\u{1}"] {
+        let gateway = Gateway::new(move |_| Reply::With(307, vec![("location", target.into())], String::new()));
+        assert!(matches!(Client::new(&gateway).search(&["mail"]), Err(Failure::Unavailable(_))), "{target}");
+        assert_eq!(gateway.asked().len(), 1, "{target}");
+    }
+}
+
+#[test]
+fn lists_that_are_longer_than_asked_or_go_in_circles_have_an_end() {
+    let item = |name: String| json!({ "connector": name, "connectionStatus": "x".repeat(5000) });
+    let gateway = Gateway::new(move |asked| {
+        let items: Vec<Value> = (0..1000).map(|n| item(format!("app{n}"))).collect();
+        let next = if asked.route.ends_with("cursor=a") { "b" } else { "a" };
+        ok(json!({ "items": items, "nextCursor": next }))
+    });
+    let list = Client::new(&gateway).list().unwrap();
+    assert_eq!((list.len(), gateway.asked().len()), (50, 3));
+    assert!(list[0].connection_status.as_ref().unwrap().chars().count() <= 600);
+    let gateway = Gateway::new(|_| ok(json!({ "items": [], "nextCursor": "x".repeat(1 << 20) })));
+    assert_eq!((Client::new(&gateway).list(), gateway.asked().len()), (Ok(vec![]), 1));
+    let gateway = Gateway::new(|asked| {
+        let slugs: Vec<String> = (0..5000).map(|n| format!("GMAIL_T{n}")).collect();
+        let schemas: Vec<Value> = slugs.iter().map(|slug| schema("gmail", slug, "d", &[])).collect();
+        ok(found(asked, &[&slugs.iter().map(String::as_str).collect::<Vec<_>>()], &schemas))
+    });
+    assert_eq!(Client::new(&gateway).search(&["mail"]).unwrap()[0].len(), 100);
+}
+
+#[test]
+fn statuses_and_links_are_those_of_the_wire() {
+    let gateway = Gateway::new(|asked| match asked.route.as_str() {
+        "POST /connections" => ok(json!({ "results": [{
+            "status": "x".repeat(9999), "connectUrl": "https://a.example/\nb", "connectionId": "y".repeat(9999),
+            "statusReason": "z".repeat(9999),
+        }] })),
+        _ => ok(json!({ "status": "\u{1b}[2J", "statusReason": " " })),
+    });
+    let client = Client::new(&gateway);
+    let connection = client.connect().unwrap().remove(0);
+    assert_eq!((connection.status.as_str(), connection.connection_id), ("failed", None));
+    assert_eq!(connection.connect_url.as_deref(), Some("https://a.example/b"));
+    assert_eq!(connection.status_reason.unwrap().chars().count(), 600);
+    let Ok(Look::Stands(watched)) = client.look() else { panic!() };
+    assert_eq!((watched.status.as_str(), watched.reason), ("pending", None), "it is looked at again");
+}
+
+#[test]
+fn what_a_host_could_not_read_is_not_passed_on() {
+    let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+    for data in ["\"\\ud800\"", "{\"\\udfff\":1}", deep.as_str()] {
+        let body = format!("{{\"result\":{{\"data\":{data}}}}}");
+        let older = format!("{{\"results\":[{{\"data\":{data},\"error\":null}}]}}");
+        let gateway = Gateway::new(move |_| Reply::With(200, vec![], body.clone()));
+        assert_eq!(code(Client::new(&gateway).execute(SEND)), "GATEWAY_ERROR");
+        let gateway = script([Reply::Json(400, json!({})), Reply::With(200, vec![], older)]);
+        assert_eq!(code(Client::new(&gateway).execute(SEND)), "GATEWAY_ERROR");
+        let schemas = format!(
+            "{{\"schemas\":{{\"X\":{{\"connector\":\"gmail\",\"description\":\"d\",\"inputSchema\":{{\"default\":{data}}}}}}}}}"
+        );
+        let gateway = Gateway::new(move |_| Reply::With(200, vec![], schemas.clone()));
+        let client = Client::new(&gateway);
+        let known = client.runtime.block_on(client.account.schemas(&["X".into()])).unwrap();
+        assert_eq!(known["X"].parameters.get(), "{}");
+    }
+}
+
+#[test]
+fn whether_an_account_is_served_is_known_until_the_gateway_says_otherwise() {
+    let gateway =
+        script([Reply::Json(500, json!({})), ok(json!({ "items": [] })), Reply::With(404, vec![], String::new())]);
+    let client = Client::new(&gateway);
+    let mut served = Vec::new();
+    for _ in 0..3 {
+        let _ = client.list();
+        served.push(client.account.is_served());
+    }
+    assert_eq!(served, [true, true, false]);
+    gateway.answer(|_| ok(json!({ "status": "active" })));
+    client.look().unwrap();
+    assert!(client.account.is_served());
 }

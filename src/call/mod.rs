@@ -11,7 +11,7 @@ mod coerce;
 pub mod connections;
 mod cost;
 pub mod envelope;
-mod excerpt;
+pub mod excerpt;
 mod pattern;
 pub mod plan;
 mod schema;

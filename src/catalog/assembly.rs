@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::bridge::Behind;
 use super::definition::Format;
 use super::listing::{self, Form, Listing};
 use super::scope::{Grant, Scope};
@@ -18,10 +19,25 @@ const UNKNOWN_CONTEXT_BUDGET: u64 = 10_000;
 
 /// What an assembly depends on beside catalog and configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Request {
+pub struct Request {
     grant: Grant,
     budget: u64,
     format: Format,
+    remote: bool,
+}
+
+impl Request {
+    /// For a scope, with no remote tools in it.
+    pub fn new(catalog: &Catalog, scope: &Scope, context_length: Option<f64>, format: Format) -> Self {
+        let budget = budget(&catalog.policy.settings, context_length);
+        Self { grant: scope.grant().clone(), budget, format, remote: false }
+    }
+
+    /// The same where the scope may hold remote tools, which nobody can count: the bridge leads to them too.
+    #[must_use]
+    pub fn with_remote(self, remote: bool) -> Self {
+        Self { remote, ..self }
+    }
 }
 
 /// The tool array and what is said about it.
@@ -64,30 +80,28 @@ pub fn budget(settings: &ToolSearch, context_length: Option<f64>) -> u64 {
     }
 }
 
-/// ASSEMBLE: the array for a scope. Kept by what it depends on.
+/// ASSEMBLE: the array for a scope without remote tools. Kept by what it depends on.
 pub fn assemble(catalog: &Catalog, scope: &Scope, context_length: Option<f64>, format: Format) -> Arc<Assembly> {
-    kept(catalog, scope, context_length, format).unwrap_or_else(|| {
-        let request = Request::new(catalog, scope, context_length, format);
-        let made = Arc::new(make(catalog, &catalog.view(scope), request.budget, format));
+    assemble_for(catalog, scope, Request::new(catalog, scope, context_length, format))
+}
+
+/// The same for a request that was made for this scope.
+pub fn assemble_for(catalog: &Catalog, scope: &Scope, request: Request) -> Arc<Assembly> {
+    kept(catalog, &request).unwrap_or_else(|| {
+        let made = Arc::new(make(catalog, &catalog.view(scope), &request));
         keep(&catalog.assemblies, request, made.clone());
         made
     })
 }
 
 /// The same if it was made before; then it costs the same whatever the number of tools.
-pub fn kept(catalog: &Catalog, scope: &Scope, context_length: Option<f64>, format: Format) -> Option<Arc<Assembly>> {
-    let request = Request::new(catalog, scope, context_length, format);
-    catalog.assemblies.lock().unwrap_or_else(PoisonError::into_inner).get(&request).cloned()
+pub fn kept(catalog: &Catalog, request: &Request) -> Option<Arc<Assembly>> {
+    catalog.assemblies.lock().unwrap_or_else(PoisonError::into_inner).get(request).cloned()
 }
 
-impl Request {
-    fn new(catalog: &Catalog, scope: &Scope, context_length: Option<f64>, format: Format) -> Self {
-        Self { grant: scope.grant().clone(), budget: budget(&catalog.policy.settings, context_length), format }
-    }
-}
-
-fn make(catalog: &Catalog, view: &View, budget: u64, format: Format) -> Assembly {
-    let activated = view.deferred_count > 0;
+fn make(catalog: &Catalog, view: &View, request: &Request) -> Assembly {
+    let Request { budget, format, remote, .. } = *request;
+    let activated = view.deferred_count > 0 || remote;
     let listing = if activated && catalog.policy.settings.listing != ListingMode::Off {
         listing::fit(view.blocks(catalog).iter().map(|block| &**block), budget)
     } else {
@@ -112,7 +126,8 @@ fn make(catalog: &Catalog, view: &View, budget: u64, format: Format) -> Assembly
         if !view.visible.is_empty() || view.manages {
             tools.push(',');
         }
-        bridge::push_all(view.deferred_count, &listing, &view.unavailable(catalog), format, &mut tools);
+        let down = view.unavailable(catalog);
+        bridge::push_all(&Behind { deferred: view.deferred_count, remote, down: &down }, &listing, format, &mut tools);
     }
     tools.push(']');
 

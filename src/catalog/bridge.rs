@@ -16,10 +16,20 @@ const CALL_SCHEMA: &str = r#"{"type":"object","properties":{"calls":{"type":"arr
 /// Servers out of reach that are named; every word is paid for on every turn.
 const MAX_DOWN: usize = 8;
 
-/// Appends the three definitions, a comma between them. The listing stands at the very end of `tool_search`; `down` are
-/// configured servers that do not answer, and why.
-pub fn push_all(deferred: usize, listing: &Listing, down: &[(&str, &str)], format: Format, out: &mut String) {
-    let description = search_description(deferred, listing.form, down, &listing.text);
+/// What the bridge leads to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Behind<'a> {
+    /// Number of deferred tools.
+    pub deferred: usize,
+    /// Whether a gateway may have tools, which nobody can count.
+    pub remote: bool,
+    /// Configured servers that do not answer, and why.
+    pub down: &'a [(&'a str, &'a str)],
+}
+
+/// Appends the three definitions, a comma between them. The listing stands at the very end of `tool_search`.
+pub fn push_all(behind: &Behind<'_>, listing: &Listing, format: Format, out: &mut String) {
+    let description = search_description(behind, listing.form, &listing.text);
     push_new("tool_search", &description, SEARCH_SCHEMA, format, out);
     out.push(',');
     push_new("tool_describe", DESCRIBE, DESCRIBE_SCHEMA, format, out);
@@ -28,10 +38,13 @@ pub fn push_all(deferred: usize, listing: &Listing, down: &[(&str, &str)], forma
 }
 
 /// ASSEMBLE-3, ASSEMBLE-4, LISTING-7: what `tool_search` says of itself.
-pub fn search_description(deferred: usize, form: Form, down: &[(&str, &str)], listing: &str) -> String {
-    let tools = if deferred == 1 { "1 more tool is" } else { "more tools are" };
-    let mut text = if deferred == 1 { String::new() } else { format!("{deferred} ") };
-    text.push_str(tools);
+pub fn search_description(behind: &Behind<'_>, form: Form, listing: &str) -> String {
+    let Behind { deferred, remote, down } = *behind;
+    let mut text = match deferred {
+        0 if remote => "Tools of connected apps are".to_owned(),
+        1 => "1 more tool is".to_owned(),
+        _ => format!("{deferred} more tools are"),
+    };
     text.push_str(
         " available but not loaded. Find them here, load schemas with tool_describe, run them with tool_call.",
     );
@@ -49,6 +62,9 @@ pub fn search_description(deferred: usize, form: Form, down: &[(&str, &str)], li
              missing."
         }
     });
+    if remote && deferred > 0 {
+        text.push_str(" Tools of connected apps come on top and are in no list: search for them.");
+    }
     if !down.is_empty() {
         text.push_str(" Configured, but out of reach for now: ");
         for (at, (name, reason)) in down.iter().take(MAX_DOWN).enumerate() {
@@ -90,23 +106,37 @@ mod tests {
     #[test]
     fn the_description_ends_with_the_listing_and_holds_the_count() {
         for form in [Form::Full, Form::Names, Form::Mixed, Form::Groups, Form::None] {
-            let text = search_description(42, form, &[], "a (42 tools)");
+            let text = search_description(&Behind { deferred: 42, ..Behind::default() }, form, "a (42 tools)");
             assert!(text.starts_with("42 more tools are"), "ASSEMBLE-3: {form:?}");
             assert!(text.ends_with("\n\na (42 tools)"), "LISTING-1: {form:?}");
             let named = matches!(form, Form::Full | Form::Names | Form::Mixed);
             assert_eq!(text.contains("straight to tool_describe"), named, "LISTING-7: {form:?}");
             assert_eq!(text.contains("say that a capability is missing"), !named, "ASSEMBLE-4: {form:?}");
         }
-        assert!(search_description(1, Form::None, &[], "").starts_with("1 more tool is"));
+        let one = Behind { deferred: 1, ..Behind::default() };
+        assert!(search_description(&one, Form::None, "").starts_with("1 more tool is"));
     }
 
     #[test]
     fn servers_out_of_reach_are_named_before_the_listing() {
         let down: Vec<(String, String)> = (0..10).map(|n| (format!("s{n}"), "it\nended. Code 1".to_owned())).collect();
         let down: Vec<(&str, &str)> = down.iter().map(|(name, reason)| (name.as_str(), reason.as_str())).collect();
-        let text = search_description(3, Form::Full, &down[..2], "a (3 tools)");
+        fn behind<'a>(down: &'a [(&'a str, &'a str)]) -> Behind<'a> {
+            Behind { deferred: 3, down, ..Behind::default() }
+        }
+        let text = search_description(&behind(&down[..2]), Form::Full, "a (3 tools)");
         assert!(text.ends_with("out of reach for now: s0 (it ended.), s1 (it ended.).\n\na (3 tools)"), "{text}");
-        let text = search_description(3, Form::None, &down, "");
+        let text = search_description(&behind(&down), Form::None, "");
         assert!(text.ends_with("s7 (it ended.) and 2 more."), "{text}");
+    }
+
+    #[test]
+    fn tools_that_nobody_can_count_are_told_of_before_the_listing() {
+        let behind = |deferred| Behind { deferred, remote: true, down: &[] };
+        let only = search_description(&behind(0), Form::None, "");
+        assert!(only.starts_with("Tools of connected apps are available") && !only.contains('0'), "{only}");
+        let both = search_description(&behind(2), Form::Full, "a (2 tools)");
+        assert!(both.starts_with("2 more tools are") && both.contains("connected apps"), "{both}");
+        assert!(both.ends_with("search for them.\n\na (2 tools)"), "LISTING-1: {both}");
     }
 }

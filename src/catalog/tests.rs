@@ -857,6 +857,24 @@ mod remote {
 }
 
 #[test]
+fn conn_2_remote_tools_are_behind_the_bridge_even_where_no_others_are() {
+    let with = |catalog: &Catalog, remote| {
+        let scope = without_connections();
+        let request = assembly::Request::new(catalog, &scope, None, Format::Mcp).with_remote(remote);
+        assembly::assemble_for(catalog, &scope, request)
+    };
+    let core = catalog(vec![source(Kind::Core, "host", &["terminal"])]);
+    let (off, on) = (with(&core, false), with(&core, true));
+    assert_eq!((all_names_of(&off), off.tier), (list(&["terminal"]), 0), "ASSEMBLE-2");
+    assert_eq!(all_names_of(&on), ["terminal", "tool_search", "tool_describe", "tool_call"]);
+    assert_eq!((on.activated, on.tier, on.form, on.deferred_count), (true, 2, Form::None, 0));
+    let town = catalog(town());
+    let (off, on) = (with(&town, false), with(&town, true));
+    assert_eq!((off.form, off.listing_tokens), (on.form, on.listing_tokens), "the listing has its whole budget");
+    assert!(on.tools.get().contains("connected apps") && !off.tools.get().contains("connected apps"), "CONN-1");
+}
+
+#[test]
 fn conn_6_manage_connections_stands_last_among_the_visible_tools() {
     let town = catalog(town());
     let all = all_names_of(&assemble(&town));

@@ -294,7 +294,7 @@ impl Scope {
 /// Which gateway it is about.
 #[derive(Debug, Args)]
 pub struct Login {
-    /// The gateway's origin [default: to sign in, tools.connectors.gateway_url; to sign out, all]
+    /// The gateway's origin [default: to sign in, tools.connectors.gateway_url, else the one signed in to before; to sign out, all]
     #[arg(long, value_name = "URL")]
     pub gateway: Option<String>,
     #[command(flatten)]
@@ -418,6 +418,7 @@ impl Common {
             cache: cache.map(|folder| folder.join("toolscout")),
             without_servers: false,
             launcher: own_program(),
+            ..Options::default()
         }
     }
 }

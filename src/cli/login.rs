@@ -30,31 +30,48 @@ const LONGEST: u64 = 64 << 10;
 pub fn login(common: &Common, args: &Login, terminal: Terminal) -> Result<Report, Failure> {
     let options = common.options();
     let configured = configured(&options);
-    let none =
-        "no gateway is configured: name it with --gateway URL, and under `tools.connectors.gateway_url` in config.yaml";
-    let url = args.gateway.as_ref().or(configured.as_ref()).ok_or_else(|| Failure::Other(none.to_owned()))?;
-    let origin = origin(url)?;
     let folder = options.places.user.as_ref();
     let folder =
         folder.ok_or_else(|| Failure::Other("there is no home for the token: set XDG_CONFIG_HOME".to_owned()))?;
+    let none = "no gateway is configured: name it with --gateway URL";
+    let origin = match args.gateway.as_ref().or(configured.as_ref()) {
+        Some(url) => origin(url)?,
+        // To sign in anew, where the last token ran out.
+        None => match credentials::stored(folder).unwrap_or_default().as_slice() {
+            [(only, _)] => only.clone(),
+            _ => return Err(Failure::Other(none.to_owned())),
+        },
+    };
     let token = read_token(&origin).map_err(|error| Failure::system("the token cannot be read", &error))?;
     let unfit = || Failure::Other("that is no token: it is blank, or has characters that no header takes".to_owned());
     let token = Token::new(&token).ok_or_else(unfit)?;
     let path = credentials::path_in(folder);
     let stored = credentials::store(folder, &origin, &token);
     stored.map_err(|error| Failure::system(&format!("{} cannot be written", path.display()), &error))?;
-    let is_configured = configured.is_some_and(|configured| Origin::read(&configured).is_ok_and(|it| it == origin));
+    let others: Vec<String> = match &configured {
+        Some(url) if Origin::read(url).is_ok_and(|configured| configured == origin) => Vec::new(),
+        Some(url) => vec![format!("the configuration names another gateway, {url}")],
+        // What is stored is enough where it is for one gateway alone.
+        None => credentials::stored(folder)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|(other, _)| *other != origin)
+            .map(|(other, _)| format!("there is a sign-in to {other} too"))
+            .collect(),
+    };
     let report = if args.output.json {
-        Report::json(&json!({ "gateway": origin.to_string(), "file": path, "configured": is_configured }).to_string())
+        let used = others.is_empty();
+        Report::json(&json!({ "gateway": origin.to_string(), "file": path, "used": used }).to_string())
     } else {
         let mut page = Page::new(terminal);
         page.line(&[(Style::Plain, &format!("Signed in to {origin}; the token is in {}.", path.display()))]);
         Report::page(page)
     };
-    Ok(match is_configured {
-        true => report,
-        false => report
-            .with_note(format!("no configuration names this gateway yet: set tools.connectors.gateway_url: {origin}")),
+    Ok(if others.is_empty() {
+        report
+    } else {
+        let why = others.join(", ");
+        report.with_note(format!("{why}: to use this one, set tools.connectors.gateway_url: {origin}"))
     })
 }
 

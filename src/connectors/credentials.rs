@@ -4,7 +4,7 @@
 //! token is only ever given out for the gateway that it was stored for.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -48,17 +48,7 @@ impl Unread {
 /// # Errors
 /// See [`Unread`].
 pub(super) fn read_private(path: &Path) -> Result<String, Unread> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Unread::Missing,
-        _ => Unread::Failed(error.to_string()),
-    };
-    let found = fs::metadata(path).map_err(failed)?;
-    if !found.is_file() {
-        return Err(Unread::Failed("it is no regular file".into()));
-    }
-    if found.len() > LARGEST {
-        return Err(Unread::Failed(format!("it has more than {LARGEST} bytes")));
-    }
+    let (text, found) = read(path)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -66,7 +56,38 @@ pub(super) fn read_private(path: &Path) -> Result<String, Unread> {
             return Err(Unread::Exposed);
         }
     }
-    fs::read_to_string(path).map_err(failed)
+    #[cfg(not(unix))]
+    let _ = found;
+    Ok(text)
+}
+
+/// The text of a regular file, and what that very file is. A pipe is not waited for, nor a device opened.
+fn read(path: &Path) -> Result<(String, fs::Metadata), Unread> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Unread::Missing,
+        _ => Unread::Failed(error.to_string()),
+    };
+    let regular = |found: &fs::Metadata| match found.is_file() {
+        true => Ok(()),
+        false => Err(Unread::Failed("it is no regular file".into())),
+    };
+    regular(&fs::metadata(path).map_err(failed)?)?;
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // Another may stand there by now.
+        options.custom_flags((rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits().cast_signed());
+    }
+    let file = options.read(true).open(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    regular(&found)?;
+    let mut text = String::new();
+    file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > LARGEST {
+        return Err(Unread::Failed(format!("it has more than {LARGEST} bytes")));
+    }
+    Ok((text, found))
 }
 
 /// Where the file is in the user's folder.
@@ -74,16 +95,34 @@ pub fn path_in(folder: &Path) -> PathBuf {
     folder.join("credentials.json")
 }
 
+/// A gateway, and the token that was stored for it.
+pub type Stored = (Origin, Result<Token, Unread>);
+
+/// What was stored, by gateway; entries that name none are passed over. None where there is no file.
+///
+/// # Errors
+/// See [`Unread`]; of one entry, that it is malformed.
+pub fn stored(folder: &Path) -> Result<Vec<Stored>, Unread> {
+    let file = match read_private(&path_in(folder)) {
+        Ok(text) => parse(&text)?,
+        Err(Unread::Missing) => return Ok(Vec::new()),
+        Err(why) => return Err(why),
+    };
+    let gateways = file.get("gateways").and_then(Value::as_object).into_iter().flatten();
+    let entries = gateways.filter_map(|(origin, entry)| {
+        let token = entry.get("token").and_then(Value::as_str).and_then(Token::new);
+        Some((Origin::read(origin).ok()?, token.ok_or(Unread::Malformed("no token stands where one should"))))
+    });
+    Ok(entries.collect())
+}
+
 /// The token that was stored for a gateway.
 ///
 /// # Errors
 /// See [`Unread`]; a file that has none for this gateway counts as missing.
 pub fn token(folder: &Path, origin: &Origin) -> Result<Token, Unread> {
-    let file = parse(&read_private(&path_in(folder))?)?;
-    let stored = file.get("gateways").and_then(|gateways| gateways.get(origin.to_string()));
-    let stored = stored.ok_or(Unread::Missing)?;
-    let text = stored.get("token").and_then(Value::as_str);
-    text.and_then(Token::new).ok_or(Unread::Malformed("no token stands where one should"))
+    let stored = stored(folder)?.into_iter().find(|(known, _)| known == origin);
+    stored.map_or(Err(Unread::Missing), |(_, token)| token)
 }
 
 /// Stores a token for a gateway, over an older one.
@@ -91,6 +130,7 @@ pub fn token(folder: &Path, origin: &Origin) -> Result<Token, Unread> {
 /// # Errors
 /// Those of reading and writing the file; one that is there and of no use is left as it is.
 pub fn store(folder: &Path, origin: &Origin, token: &Token) -> io::Result<()> {
+    let _alone = alone(folder)?;
     let mut file = existing(folder)?;
     let gateways = file.entry("gateways").or_insert_with(|| Value::Object(Map::new()));
     let Value::Object(gateways) = gateways else {
@@ -105,6 +145,10 @@ pub fn store(folder: &Path, origin: &Origin, token: &Token) -> io::Result<()> {
 /// # Errors
 /// As of [`store`].
 pub fn remove(folder: &Path, origin: Option<&Origin>) -> io::Result<Vec<String>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let _alone = alone(folder)?;
     let mut file = existing(folder)?;
     let Some(Value::Object(gateways)) = file.get_mut("gateways") else { return Ok(Vec::new()) };
     let named = origin.map(ToString::to_string);
@@ -120,11 +164,34 @@ pub fn remove(folder: &Path, origin: Option<&Origin>) -> io::Result<Vec<String>>
 
 /// What the file says, whoever may read it: it is about to be its owner's alone.
 fn existing(folder: &Path) -> io::Result<Map<String, Value>> {
-    match fs::read_to_string(path_in(folder)) {
-        Ok(text) => parse(&text).map_err(|_| io::Error::other("what is in it is no JSON map")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Map::new()),
-        Err(error) => Err(error),
+    match read(&path_in(folder)) {
+        Ok((text, _)) => parse(&text).map_err(|_| io::Error::other("what is in it is no JSON map")),
+        Err(Unread::Missing) => Ok(Map::new()),
+        Err(why) => Err(io::Error::other(why.told().unwrap_or_default())),
     }
+}
+
+/// Held while the file is read to be written: of two who sign in at once neither loses the other's token.
+fn alone(folder: &Path) -> io::Result<fs::File> {
+    create_folder(folder)?;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    let lock = options.open(folder.join(".credentials.lock"))?;
+    // Where the file system has no locks the last who writes wins, as it did without.
+    let _ = lock.lock();
+    Ok(lock)
+}
+
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
 }
 
 fn parse(text: &str) -> Result<Map<String, Value>, Unread> {
@@ -140,22 +207,18 @@ fn write(folder: &Path, file: &Map<String, Value>) -> io::Result<()> {
     write_private(&path_in(folder), &format!("{text}\n"))
 }
 
-/// Writes a file that is its owner's alone, whole or not at all.
+/// Writes a file that is its owner's alone, whole or not at all. Where a link stands, what it leads to is written.
 ///
 /// # Errors
 /// Those of the file system.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut builder = fs::DirBuilder::new();
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        builder.mode(0o700);
-        options.mode(0o600);
-    }
-    builder.recursive(true).create(folder)?;
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    create_folder(folder)?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let beside = folder.join(format!(".{name}.{}", std::process::id()));
     // One that another of this number left behind.
@@ -194,8 +257,61 @@ mod tests {
         assert!(matches!(token(&folder, &a), Err(Unread::Missing)));
         assert_eq!(remove(&folder, None).unwrap(), ["https://b.example"]);
         assert_eq!(remove(&folder, None).unwrap(), [] as [String; 0]);
-        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["credentials.json"]);
+        let mut left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".credentials.lock", "credentials.json"]);
+    }
+
+    #[test]
+    fn who_signs_in_at_once_loses_nothing_of_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<String> = (0..16).map(|n| format!("https://g{n}.example")).collect();
+        std::thread::scope(|scope| {
+            for name in &names {
+                let folder = folder.path();
+                scope.spawn(move || store(folder, &origin(name), &Token::new("tk_secret").unwrap()).unwrap());
+            }
+        });
+        assert_eq!(stored(folder.path()).unwrap().len(), names.len());
+        std::thread::scope(|scope| {
+            for name in &names[1..] {
+                let folder = folder.path();
+                scope.spawn(move || assert_eq!(remove(folder, Some(&origin(name))).unwrap().len(), 1));
+            }
+        });
+        assert_eq!(stored(folder.path()).unwrap().len(), 1);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_no_file_is_neither_waited_for_nor_lost() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let (a, path) = (origin("https://a.example"), path_in(folder.path()));
+        let secret = Token::new("tk_secret").unwrap();
+        let refused = || {
+            assert!(matches!(token(folder.path(), &a), Err(Unread::Failed(_))));
+            assert!(store(folder.path(), &a, &secret).is_err() && remove(folder.path(), None).is_err());
+        };
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        refused();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        refused();
+        fs::remove_dir(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        refused();
+        fs::remove_file(&path).unwrap();
+        write_private(&path, &" ".repeat(LARGEST as usize + 1)).unwrap();
+        refused();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        let real = folder.path().join("elsewhere/mine.json");
+        write_private(&real, "{\"kept\": 1}").unwrap();
+        std::os::unix::fs::symlink(&real, &path).unwrap();
+        store(folder.path(), &a, &secret).unwrap();
+        assert!(fs::symlink_metadata(&path).unwrap().is_symlink(), "a person's link stays one");
+        assert!(fs::read_to_string(&real).unwrap().contains("kept") && token(folder.path(), &a).unwrap() == secret);
     }
 
     #[cfg(unix)]

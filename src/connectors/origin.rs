@@ -60,11 +60,18 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Whether a person may be sent to a link: one that a browser opens safely.
-pub fn is_link(text: &str) -> bool {
-    let Ok(url) = Url::parse(text) else { return false };
+/// Characters of the longest link that is passed on.
+const LONGEST_LINK: usize = 4096;
+
+/// A link that a person may be sent to: one that a browser opens safely, as it came. One that could hide where it leads
+/// (line ends, which browsers leave out, or letters that look like others) is given as a browser understands it.
+pub fn link(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok().filter(|_| text.len() <= LONGEST_LINK)?;
     let loopback = || Origin::read(&url.origin().ascii_serialization()).is_ok_and(|origin| origin.is_loopback());
-    url.scheme() == "https" || url.scheme() == "http" && loopback()
+    let plain = url.username().is_empty() && url.password().is_none();
+    let safe = plain && (url.scheme() == "https" || url.scheme() == "http" && loopback());
+    let is_clear = text.bytes().all(|byte| byte.is_ascii_graphic());
+    safe.then(|| if is_clear { text.to_owned() } else { url.into() })
 }
 
 #[cfg(test)]
@@ -105,15 +112,21 @@ mod tests {
 
     #[test]
     fn links() {
-        for (link, good) in [
-            ("https://a.example/connect?x=1", true),
-            ("http://127.0.0.1:8/connect", true),
-            ("http://a.example", false),
-            ("javascript:alert(1)", false),
-            ("file:///etc/passwd", false),
-            ("x", false),
+        let long = format!("https://a.example/{}", "x".repeat(LONGEST_LINK));
+        for (given, expected) in [
+            ("https://a.example/connect?x=1", Some("https://a.example/connect?x=1")),
+            ("http://127.0.0.1:8", Some("http://127.0.0.1:8")),
+            ("https://a.example/\nhttps://b.example", Some("https://a.example/https://b.example")),
+            ("https://a.example/\u{202e}\u{1b}[31m", Some("https://a.example/%E2%80%AE%1B[31m")),
+            ("https://аpple.example/", Some("https://xn--pple-43d.example/")),
+            ("https://good.example@evil.example/", None),
+            ("http://a.example", None),
+            ("javascript:alert(1)", None),
+            ("file:///etc/passwd", None),
+            ("x", None),
+            (long.as_str(), None),
         ] {
-            assert_eq!(is_link(link), good, "{link}");
+            assert_eq!(link(given).as_deref(), expected, "{given:?}");
         }
     }
 }

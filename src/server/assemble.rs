@@ -2,7 +2,7 @@
 
 use super::current::{off_thread, scope};
 use super::session::Session;
-use crate::catalog::assembly;
+use crate::catalog::assembly::{self, Request};
 use crate::protocol::errors::RpcError;
 use crate::protocol::work::{AssembleParams, AssembleResult, Kept, TokenCounts};
 use crate::rpc::Call;
@@ -12,10 +12,11 @@ pub async fn assemble(call: Call<Session>, params: AssembleParams) -> Result<Ass
     let current = call.session.current(&call, params.progress_token.as_ref()).await?;
     let (catalog, problems) = current.with_inline(params.tools).await?;
     let scope = scope(params.scope)?;
-    let (length, format) = (params.context_length, params.format.into());
-    let made = match assembly::kept(&catalog, &scope, length, format) {
+    let request = Request::new(&catalog, &scope, params.context_length, params.format.into());
+    let request = request.with_remote(current.shows_remote(&scope));
+    let made = match assembly::kept(&catalog, &request) {
         Some(kept) => kept,
-        None => off_thread(move || assembly::assemble(&catalog, &scope, length, format)).await?,
+        None => off_thread(move || assembly::assemble_for(&catalog, &scope, request)).await?,
     };
     let unchanged = params.if_etag.is_some_and(|etag| etag == made.etag);
     Ok(AssembleResult {

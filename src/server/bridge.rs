@@ -2,6 +2,7 @@
 
 mod in_sidecar;
 mod remote;
+mod results;
 
 use std::sync::Arc;
 
@@ -206,7 +207,7 @@ pub async fn call(call: Call<Session>, params: BridgeParams) -> Result<BridgeRes
         Asked::Call(called) => {
             if let Some(account) = remote::account_for(&call, &current, &sight, &called).await?
                 && let Called::Bridged(Ok(entries)) = &called
-                && let Some(result) = remote::run(&call, &sight, &account, entries, &params.call_id).await?
+                && let Some(result) = remote::run(&call, &sight, &account, &current, entries, &params.call_id).await?
             {
                 return Ok(result);
             }

@@ -47,6 +47,19 @@ pub async fn manage(
     }
 }
 
+/// Why there are no connected apps.
+struct NoApps {
+    problem: Problem,
+    /// Whether a model that does not ask for one by name is not to hear of them (CONN-1).
+    dark: bool,
+}
+
+impl From<Failure> for NoApps {
+    fn from(failure: Failure) -> Self {
+        Self { problem: failed(&failure), dark: failure == Failure::Dark }
+    }
+}
+
 struct Asked<'a> {
     call: &'a Call<Session>,
     current: &'a Current,
@@ -56,13 +69,14 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// The account, or why nothing hosted can be done.
-    async fn account(&self) -> Result<Result<Arc<Account>, Problem>, RpcError> {
+    async fn account(&self) -> Result<Result<Arc<Account>, NoApps>, RpcError> {
+        let off = || Problem::new("Connected apps are switched off here (`tools.connectors.enabled`).");
         Ok(match access(self.call, self.current).await? {
-            Access::Disabled => Err(Problem::new("Connected apps are switched off here (`tools.connectors.enabled`).")),
-            Access::SignedOut => Err(signed_out()),
+            Access::Disabled => Err(NoApps { problem: off(), dark: true }),
+            Access::SignedOut => Err(NoApps { problem: signed_out(), dark: false }),
             Access::Account(account) => match account.resting() {
                 None => Ok(account),
-                Some(failure) => Err(failed(&failure)),
+                Some(failure) => Err(failure.into()),
             },
         })
     }
@@ -86,8 +100,8 @@ impl Asked<'_> {
         let servers: Vec<&String> = targets.iter().filter_map(server).collect();
         if targets.is_empty() || !apps.is_empty() {
             let listed = match self.account().await? {
-                Ok(account) => self.list(&account).await?.map_err(|failure| failed(&failure)),
-                Err(problem) => Err(problem),
+                Ok(account) => self.list(&account).await?.map_err(NoApps::from),
+                Err(none) => Err(none),
             };
             match listed {
                 Ok(list) => {
@@ -101,9 +115,11 @@ impl Asked<'_> {
                     }
                 }
                 // What was asked for by name is missed; of all, the other half is still worth telling.
-                Err(problem) if !apps.is_empty() => return Ok(Err(problem)),
-                Err(problem) => {
-                    answer.insert("connectors_note".to_owned(), problem.error.into());
+                Err(none) if !apps.is_empty() => return Ok(Err(none.problem)),
+                // CONN-1
+                Err(none) if none.dark => {}
+                Err(none) => {
+                    answer.insert("connectors_note".to_owned(), none.problem.error.into());
                 }
             }
         }
@@ -117,7 +133,7 @@ impl Asked<'_> {
     async fn connect(&self, wanted: Wanted) -> Result<Answer, RpcError> {
         let account = match self.account().await? {
             Ok(account) => account,
-            Err(problem) => return Ok(Err(problem)),
+            Err(none) => return Ok(Err(none.problem)),
         };
         let again = wanted.action == Action::Reconnect || wanted.force;
         // Without a list every slug is tried: the gateway knows best.

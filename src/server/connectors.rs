@@ -1,16 +1,20 @@
-//! Which account at which gateway a request may use. Where connectors are off this looks nothing up.
+//! Who is signed in, and which account at which gateway a request may use. Where nobody is, no request pays for it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use super::current::{Current, off_thread};
 use super::session::{Opened, Session};
 use crate::catalog::scope::Scope;
 use crate::connectors::sign_in::{Settings, VARIABLE};
-use crate::connectors::{Account, Failure};
+use crate::connectors::{Account, Failure, SignIn};
 use crate::diagnostic::Diagnostic;
 use crate::protocol::errors::RpcError;
 use crate::rpc::Call;
+use crate::workspace::loader::Noting;
 
 /// What the hosted side of connectors is for a request.
 pub enum Access {
@@ -25,8 +29,7 @@ pub enum Access {
 /// What settings and environment say of the sign-in; `None` where connectors are off.
 fn settings(opened: &Opened, current: &Current) -> Option<Settings> {
     let connectors = &current.config.settings.connectors;
-    let gateway_url = connectors.gateway_url.as_ref().filter(|_| connectors.enabled)?.clone();
-    if current.snapshot.without_layer {
+    if !connectors.enabled || current.snapshot.without_layer {
         return None;
     }
     let file_of = |key: &str| current.config.origins.get(key).map(|origin| origin.file.clone()).unwrap_or_default();
@@ -43,7 +46,7 @@ fn settings(opened: &Opened, current: &Current) -> Option<Settings> {
         }
     });
     Some(Settings {
-        gateway_url,
+        gateway_url: connectors.gateway_url.clone(),
         url_file: file_of("tools.connectors.gateway_url"),
         token_file,
         environment: opened.asking.environment.get(VARIABLE).filter(|token| !token.trim().is_empty()).cloned(),
@@ -51,40 +54,86 @@ fn settings(opened: &Opened, current: &Current) -> Option<Settings> {
     })
 }
 
-/// What is wrong with the sign-in. Where connectors are off nothing is.
-pub async fn findings(opened: &Opened, current: &Current) -> Result<Vec<Diagnostic>, RpcError> {
-    match settings(opened, current) {
-        None => Ok(Vec::new()),
-        Some(settings) => off_thread(move || settings.sign_in().1).await,
+/// Longest that a connection waits for the files of a sign-in.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Who is signed in to the connector gateway, as the files say that a view was made with.
+#[derive(Default)]
+pub struct Signing {
+    /// What it was made of; `None` where connectors are off.
+    settings: Option<Settings>,
+    sign_in: Option<SignIn>,
+    /// What is wrong with it.
+    pub findings: Vec<Diagnostic>,
+    /// Set once somebody has asked; `None` where the gateway cannot be asked at all.
+    account: OnceLock<Option<Arc<Account>>>,
+    /// While this is held, a change of its files makes a new view.
+    _noting: Option<Noting>,
+}
+
+impl Signing {
+    /// Looks it up, unless it was made of the same and nothing has changed since.
+    pub async fn look_up(opened: &Opened, current: &Current, before: Option<&Current>) -> Result<Arc<Self>, RpcError> {
+        let settings = settings(opened, current);
+        let same =
+            |before: &&Current| before.signing.settings == settings && Arc::ptr_eq(&before.snapshot, &current.snapshot);
+        let kept = before.filter(same).map(|before| before.signing.clone());
+        let Some(asked) = settings.clone() else { return Ok(kept.unwrap_or_default()) };
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let loader = opened.loader.clone();
+        // Noted first, so that what changes while it is read is seen.
+        let reading = off_thread(move || (loader.note(asked.files()), asked.sign_in()));
+        let Ok(read) = timeout(PATIENCE, reading).await else {
+            tracing::warn!("the files of the sign-in to the gateway do not answer");
+            // Made of nothing, so that the next view asks them again.
+            return Ok(Arc::default());
+        };
+        let (noting, (sign_in, findings)) = read?;
+        Ok(Arc::new(Self { settings, sign_in, findings, account: OnceLock::new(), _noting: Some(noting) }))
+    }
+
+    /// Whether somebody is signed in.
+    pub fn is_signed_in(&self) -> bool {
+        self.sign_in.is_some()
     }
 }
 
-/// The hosted side for a request. The sign-in is looked up anew, so that who signs in or out is noticed.
+impl Current {
+    /// Whether a model that has this scope may find remote tools, so that it is to know of them: somebody is signed in,
+    /// and the gateway has not said that it serves this account nothing.
+    pub fn shows_remote(&self, scope: &Scope) -> bool {
+        let served =
+            || self.signing.account.get().is_none_or(|account| account.as_ref().is_some_and(|it| it.is_served()));
+        self.signing.is_signed_in() && self.catalog.policy.defers_remote() && served() && scope.may_grant_remote()
+    }
+}
+
+/// The hosted side for a request.
 pub async fn access(call: &Call<Session>, current: &Current) -> Result<Access, RpcError> {
-    let connectors = &current.config.settings.connectors;
-    if !connectors.enabled || current.snapshot.without_layer {
+    let signing = &current.signing;
+    if !current.config.settings.connectors.enabled || current.snapshot.without_layer {
         return Ok(Access::Disabled);
     }
-    let Some(settings) = settings(call.session.opened().await?, current) else { return Ok(Access::SignedOut) };
-    let gateways = call.session.process.gateways.clone();
-    // Its files, and the system's certificates where the gateway is new.
-    off_thread(move || {
-        let Some(sign_in) = settings.sign_in().0 else { return Access::SignedOut };
-        match gateways.account(sign_in) {
-            Ok(account) => Access::Account(account),
-            Err(error) => {
-                tracing::warn!(%error, "the connector gateway cannot be asked");
-                Access::SignedOut
-            }
+    let Some(sign_in) = signing.sign_in.clone() else { return Ok(Access::SignedOut) };
+    let account = match signing.account.get() {
+        Some(known) => known.clone(),
+        None => {
+            let gateways = call.session.process.gateways.clone();
+            // The system's certificates are read where the gateway is new.
+            let made = off_thread(move || gateways.account(sign_in)).await?;
+            let made = made.inspect_err(|error| tracing::warn!(%error, "the connector gateway cannot be asked"));
+            signing.account.get_or_init(|| made.ok()).clone()
         }
-    })
-    .await
+    };
+    Ok(account.map_or(Access::SignedOut, Access::Account))
 }
 
 /// The account that may be asked for remote tools in a scope: `None` where connectors are off, nobody is signed in, the
 /// gateway serves none or refused the token, and where the scope grants none of them (CONN-1, CONN-8).
 pub async fn account(call: &Call<Session>, current: &Current, scope: &Scope) -> Result<Option<Arc<Account>>, RpcError> {
-    if current.config.settings.connectors.gateway_url.is_none() || !scope.may_grant_remote() {
+    if !current.signing.is_signed_in() || !scope.may_grant_remote() {
         return Ok(None);
     }
     Ok(match access(call, current).await? {

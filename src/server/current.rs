@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::connectors;
+use super::connectors::Signing;
 use super::servers::{Configured, settle};
 use super::session::{Opened, Session};
 use crate::catalog::Catalog;
@@ -17,6 +17,7 @@ use crate::catalog::inline::{self, Derived};
 use crate::catalog::policy::Policy;
 use crate::catalog::scope::Scope;
 use crate::catalog::source::{Problem, Source};
+use crate::connectors::name::TOOLSET;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::{FileDiagnostics, Progress, ProgressParams, ProgressToken};
@@ -45,8 +46,8 @@ pub struct Current {
     pub snapshot: Arc<Snapshot>,
     /// The MCP servers that the configuration names, by name.
     pub servers: Arc<Vec<Configured>>,
-    /// What is wrong with the sign-in to the connector gateway.
-    pub sign_in: Vec<Diagnostic>,
+    /// Who is signed in to the connector gateway.
+    pub signing: Arc<Signing>,
     /// Words of the configuration that no source or tool is found by.
     pub idle_words: Arc<[Diagnostic]>,
     /// Counts changes of any of these.
@@ -147,6 +148,7 @@ impl Session {
         let worded = before.as_ref().map(|before| before.worded.as_slice()).unwrap_or_default();
         let worded = found_by::give(&mut sources, &config.settings.sources, worded);
         let tools: usize = sources.iter().map(|source| source.tools.len()).sum();
+        let used = before.as_ref().map(|before| before.current.clone());
         let make = move || {
             let reused = before.as_ref().and_then(|before| before.reuse(&sources, &config.settings));
             let catalog = reused.unwrap_or_else(|| {
@@ -161,11 +163,16 @@ impl Session {
             let idle_words = found_by::idle(&config.settings.sources, &catalog, &names).into();
             let servers = Arc::new(servers);
             let config = Arc::new(config);
-            let current = Current { catalog, config, snapshot, servers, sign_in: Vec::new(), idle_words, revision };
+            let signing = Arc::default();
+            let current = Current { catalog, config, snapshot, servers, signing, idle_words, revision };
             (Built { current, registrations, sources, worded }, changes.unwrap_or_default())
         };
-        let (mut made, changes) = if tools < LARGE { make() } else { off_thread(make).await? };
-        made.current.sign_in = connectors::findings(opened, &made.current).await?;
+        let (mut made, mut changes) = if tools < LARGE { make() } else { off_thread(make).await? };
+        made.current.signing = Signing::look_up(opened, &made.current, used.as_ref()).await?;
+        if used.is_some_and(|used| used.signing.is_signed_in() != made.current.signing.is_signed_in()) {
+            changes.sources.push(TOOLSET.to_owned());
+            changes.sources.sort_unstable();
+        }
         let current = made.current.clone();
         self.apply(&current.config.settings, opened);
         if from_files {
@@ -227,7 +234,7 @@ impl Current {
     /// All that is wrong, by file.
     pub fn diagnostics(&self) -> BTreeMap<String, Vec<Diagnostic>> {
         let mut all = self.snapshot.diagnostics.clone();
-        for diagnostic in self.config.diagnostics.iter().chain(&self.sign_in).chain(&*self.idle_words) {
+        for diagnostic in self.config.diagnostics.iter().chain(&self.signing.findings).chain(&*self.idle_words) {
             all.entry(diagnostic.file.clone()).or_default().push(diagnostic.clone());
         }
         for diagnostic in self.servers.iter().flat_map(|server| &server.diagnostics) {

@@ -16,6 +16,7 @@ use super::metrics::Metrics;
 use super::order::{Before, Order, Turn};
 use crate::catalog::source::Source;
 use crate::connectors::Gateways;
+use crate::connectors::gateway::Bounds;
 use crate::diagnostic::Diagnostic;
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::HostCapabilities;
@@ -42,6 +43,8 @@ pub struct Options {
     pub without_servers: bool,
     /// This program, through which MCP servers are started so that none outlives it.
     pub launcher: Option<PathBuf>,
+    /// How long is waited for the connector gateway, and for who connects accounts there.
+    pub gateway: Bounds,
 }
 
 /// What all connections of the process share.
@@ -66,12 +69,12 @@ impl Process {
     pub fn new(options: Options) -> Self {
         Self {
             servers: Pool::new(options.launcher.clone(), options.cache.clone()),
-            options,
             started: Instant::now(),
             connections: AtomicUsize::new(0),
             checkers: Checkers::default(),
-            gateways: Arc::default(),
+            gateways: Arc::new(Gateways::new(options.gateway)),
             loaders: Mutex::default(),
+            options,
         }
     }
 

@@ -1,13 +1,11 @@
 //! What a server answered to a call, made fit for a model: as it came, or cut where it is too long.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use super::cache;
 use super::large::{self, LARGE};
+use super::whole::{self, Whole};
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,9 +21,6 @@ pub struct Answer {
     /// Where all of it is, if it was cut.
     pub whole: Option<PathBuf>,
 }
-
-/// How long the whole of an answer that was cut is kept.
-const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 impl Answer {
     /// The same in at most about `limit` bytes. What had to be left out is said in a last text, and all of it stands in a
@@ -46,7 +41,8 @@ impl Answer {
         if all <= limit {
             return self;
         }
-        let whole = folder.map(|folder| self.save(folder));
+        let (text, extension) = self.whole_text();
+        let whole = Whole::keep(folder, &text, extension, all);
         let mut left = limit;
         let mut content = Vec::new();
         for block in self.content {
@@ -65,30 +61,20 @@ impl Answer {
             Some(part)
         };
         let (structured, meta) = (fitting(self.structured), fitting(self.meta));
-        let note = match &whole {
-            Some(Ok(path)) => format!("[Cut: the result has {all} bytes. All of it is in {}]", path.display()),
-            Some(Err(error)) => format!("[Cut: the result has {all} bytes, and could not be kept in a file: {error}]"),
-            None => format!("[Cut: the result has {all} bytes.]"),
-        };
-        content.push(json!({ "type": "text", "text": note }));
-        Self { content, structured, meta, is_error: self.is_error, whole: whole.and_then(Result::ok) }
+        content.push(json!({ "type": "text", "text": whole.note }));
+        Self { content, structured, meta, is_error: self.is_error, whole: whole.path }
     }
 
-    fn save(&self, folder: &Path) -> std::io::Result<PathBuf> {
-        let folder = folder.join("results");
-        forget_old(&folder);
+    /// All of it, and what its file is: a text if it is nothing else.
+    fn whole_text(&self) -> (String, &'static str) {
         let texts: Option<Vec<&str>> = self.content.iter().map(|block| block.get("text")?.as_str()).collect();
-        let (extension, bytes) = match (texts, &self.structured, &self.meta) {
-            (Some(texts), None, None) => ("txt", texts.join("\n")),
+        match (texts, &self.structured, &self.meta) {
+            (Some(texts), None, None) => (texts.join("\n"), "txt"),
             (_, structured, meta) => {
                 let all = json!({ "content": self.content, "structuredContent": structured, "_meta": meta });
-                ("json", all.to_string())
+                (all.to_string(), "json")
             }
-        };
-        let name: String = Sha256::digest(&bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-        let path = folder.join(format!("{name}.{extension}"));
-        cache::write(&path, bytes.as_bytes())?;
-        Ok(path)
+        }
     }
 }
 
@@ -99,11 +85,7 @@ fn size(value: &Value) -> usize {
 
 /// The first `left` bytes of a block's text: its own, or that of the resource in it. Of an image they say nothing.
 fn beginning(block: &Value, left: usize) -> Option<Value> {
-    let cut = |text: &Value| {
-        let text = text.as_str()?;
-        let end = (0..=left.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).filter(|end| *end > 0)?;
-        Some(text[..end].to_owned())
-    };
+    let cut = |text: &Value| Some(whole::beginning(text.as_str()?, left).to_owned()).filter(|cut| !cut.is_empty());
     match (block.get("text"), block.get("resource")) {
         (Some(text), _) => Some(json!({ "type": "text", "text": cut(text)? })),
         (None, Some(resource)) => {
@@ -114,17 +96,6 @@ fn beginning(block: &Value, left: usize) -> Option<Value> {
             Some(json!({ "type": "resource", "resource": resource }))
         }
         (None, None) => None,
-    }
-}
-
-/// Removes results that nobody will ask for any more.
-fn forget_old(folder: &Path) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let written = entry.metadata().and_then(|found| found.modified());
-        let is_old = written.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > KEPT));
-        if is_old {
-            let _ = std::fs::remove_file(entry.path());
-        }
     }
 }
 

@@ -9,7 +9,7 @@ pub mod answer;
 mod cache;
 mod call;
 mod http;
-mod large;
+pub mod large;
 pub mod launch;
 mod life;
 pub mod offers;
@@ -22,6 +22,7 @@ mod tail;
 mod tools;
 mod transport;
 mod variables;
+pub mod whole;
 
 pub use call::Progress;
 pub use pool::Pool;

@@ -8,6 +8,7 @@
 //! thread and back costs more than all that they ask for.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
 use super::lookups::Lookups;
+use super::noted::NotedFiles;
 use super::settle::Settling;
 use super::snapshot::{Places, Snapshot, Workspace};
 use super::watcher::{Mode, Touched, Watcher};
@@ -39,6 +41,7 @@ pub struct Loader {
     news: News,
     stale: AtomicBool,
     shared: Arc<Shared>,
+    noted: NotedFiles,
 }
 
 /// What the thread and its users both see.
@@ -53,9 +56,16 @@ struct Shared {
 enum Message {
     Look(oneshot::Sender<Arc<Snapshot>>),
     Touched(Touched),
-    /// The number of those who ask for polling is another.
-    Polled,
+    /// What is to be watched, or whether, may be another.
+    Rewatch,
     End,
+}
+
+/// Files whose changes are news as long as this is held.
+pub struct Noting {
+    files: NotedFiles,
+    paths: Vec<PathBuf>,
+    messages: mpsc::Sender<Message>,
 }
 
 /// Files are polled as long as one of these is held.
@@ -76,6 +86,7 @@ impl Loader {
         let shared = Arc::new(Shared { mode, local: AtomicBool::new(false), polled: AtomicUsize::new(0) });
         let touched = messages.clone();
         let workspace = Arc::new(Workspace::new(places));
+        let noted = workspace.noted();
         let looker = Looker {
             workspace: workspace.clone(),
             // Once the thread has ended nobody listens.
@@ -87,7 +98,7 @@ impl Loader {
             shared: shared.clone(),
         };
         std::thread::Builder::new().name("toolscout-files".to_owned()).spawn(move || looker.run())?;
-        Ok(Self { workspace, messages, news, stale: AtomicBool::new(false), shared })
+        Ok(Self { workspace, messages, news, stale: AtomicBool::new(false), shared, noted })
     }
 
     /// What the files say at or after this call; where they do not answer in time, what they last said. `None` where
@@ -132,10 +143,20 @@ impl Loader {
         self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Has changes of these files told too. What is read of them after this is at least as new as what is compared with.
+    /// Blocks on the file system.
+    pub fn note(&self, paths: Vec<PathBuf>) -> Noting {
+        // Until it is known where they are.
+        self.shared.local.store(paths.is_empty() && self.shared.local.load(Ordering::Relaxed), Ordering::Relaxed);
+        paths.iter().for_each(|path| self.noted.note(path));
+        let _ = self.messages.send(Message::Rewatch);
+        Noting { files: self.noted.clone(), paths, messages: self.messages.clone() }
+    }
+
     /// Has the files polled.
     pub fn poll(&self) -> Polling {
         self.shared.polled.fetch_add(1, Ordering::Relaxed);
-        let _ = self.messages.send(Message::Polled);
+        let _ = self.messages.send(Message::Rewatch);
         Polling { messages: self.messages.clone(), shared: self.shared.clone() }
     }
 }
@@ -150,10 +171,17 @@ impl Drop for Loader {
     }
 }
 
+impl Drop for Noting {
+    fn drop(&mut self) {
+        self.paths.iter().for_each(|path| self.files.forget(path));
+        let _ = self.messages.send(Message::Rewatch);
+    }
+}
+
 impl Drop for Polling {
     fn drop(&mut self) {
         self.shared.polled.fetch_sub(1, Ordering::Relaxed);
-        let _ = self.messages.send(Message::Polled);
+        let _ = self.messages.send(Message::Rewatch);
     }
 }
 
@@ -200,8 +228,8 @@ impl Looker {
                 self.watcher.forget(what);
                 self.settling.note(Instant::now());
             }
-            Message::Polled if self.watch() => self.settling.note(Instant::now()),
-            Message::Polled => {}
+            Message::Rewatch if self.watch() => self.settling.note(Instant::now()),
+            Message::Rewatch => {}
             Message::End => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())

@@ -12,6 +12,7 @@ pub mod loader;
 pub mod lookups;
 pub mod network;
 pub mod node;
+pub mod noted;
 pub mod problem;
 pub mod registry;
 pub mod regular;

@@ -12,6 +12,7 @@ use super::files::{Files, Look, in_folder};
 use super::layers::{ConfigLayer, Layer};
 use super::lookups::Target;
 use super::node::{Node, Value};
+use super::noted::NotedFiles;
 use super::registry::{self, Registry};
 use super::seen::Seen;
 use super::source_text::read_node;
@@ -76,6 +77,7 @@ pub struct Snapshot {
 /// The files of one workspace.
 pub struct Workspace {
     places: Places,
+    noted: NotedFiles,
     state: Mutex<State>,
 }
 
@@ -163,14 +165,20 @@ impl Workspace {
         let read = |path: &Path, bytes: &[u8], _: Option<&Node>| read_node(&path.display().to_string(), bytes);
         let configs = Files::new(MAX_CONFIG, |_| true, Box::new(read));
         let state = State { configs, registries, approved: Arc::default(), current: None, seen: None };
-        Self { places, state: Mutex::new(state) }
+        Self { places, noted: NotedFiles::default(), state: Mutex::new(state) }
+    }
+
+    /// Files whose changes are news too.
+    pub fn noted(&self) -> NotedFiles {
+        self.noted.clone()
     }
 
     /// What the files say, if a few `stat` calls show that it is what they said last; `None` where somebody has to look,
     /// or is looking. Reads nothing and waits for nobody but the file system.
     pub fn glance(&self) -> Option<Arc<Snapshot>> {
         let state = self.state.try_lock().ok()?;
-        state.seen.as_ref()?.is_same(&state.configs, &state.registries).then(|| state.current.clone())?
+        let same = state.seen.as_ref()?.is_same(&state.configs, &state.registries) && self.noted.are_same();
+        same.then(|| state.current.clone())?
     }
 
     /// Compares the files with what was read, reads what changed, and gives what they say now. Blocks on files, and
@@ -203,6 +211,7 @@ impl Workspace {
             std::thread::sleep(PAUSE);
         };
         state.seen = Some(seen);
+        changed |= self.noted.look();
         match &state.current {
             Some(current) if !changed => current.clone(),
             current => {
@@ -236,6 +245,7 @@ impl Workspace {
         // Of the files in those folders, those that are links to elsewhere.
         targets.extend(self.registry_files().into_iter().flatten().map(|path| target(&parent(&path), path, false)));
         targets.extend(self.server_files().into_iter().map(|path| target(&parent(&path), path, false)));
+        targets.extend(self.noted.paths().iter().map(|path| target(&parent(path), path.clone(), false)));
         targets
     }
 

@@ -38,6 +38,12 @@ pub enum Reply {
     Close,
     /// Nothing, for as long as the client waits.
     Silent,
+    /// Headers for a whole body, its beginning, and then nothing for as long as the client waits.
+    Stall(String),
+    /// These bytes, and the end of the connection.
+    Raw(Vec<u8>),
+    /// A body without end, as fast as the client takes it.
+    Endless,
 }
 
 pub fn ok(body: Value) -> Reply {
@@ -174,12 +180,29 @@ fn write(mut stream: &TcpStream, reply: Reply) -> bool {
             false
         }
         Reply::Close => false,
-        Reply::Silent => {
-            // Until the client hangs up.
-            let _ = stream.read(&mut [0]);
+        Reply::Silent => hung_up(stream),
+        Reply::Stall(body) => {
+            let all = whole(200, &[], &body);
+            let _ = stream.write_all(&all.as_bytes()[..all.len() - body.len() / 2]);
+            hung_up(stream)
+        }
+        Reply::Raw(bytes) => {
+            let _ = stream.write_all(&bytes);
+            false
+        }
+        Reply::Endless => {
+            let _ = stream.write_all(b"HTTP/1.1 200 Said\r\ntransfer-encoding: chunked\r\n\r\n");
+            let chunk = [b"10000\r\n".to_vec(), vec![b' '; 0x10000], b"\r\n".to_vec()].concat();
+            while stream.write_all(&chunk).is_ok() {}
             false
         }
     }
+}
+
+/// Waits until the client has hung up; the connection does not go on.
+fn hung_up(mut stream: &TcpStream) -> bool {
+    let _ = stream.read(&mut [0]);
+    false
 }
 
 /// A tool of a search's or a describe's answer.

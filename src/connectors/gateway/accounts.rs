@@ -8,17 +8,17 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::failure::{Said, of_reply, unreadable};
+use super::failure::{Said, of_reply, shortened, unreadable};
 use super::{Account, Failure};
 use crate::connectors::name::is_connector;
-use crate::connectors::origin::is_link;
+use crate::connectors::origin::link;
 
-/// Bounds of the routes; that of the list holds for all its pages.
-const LIST: Duration = Duration::from_secs(30);
-const CONNECT: Duration = Duration::from_secs(30);
-const WATCH: Duration = Duration::from_secs(10);
-/// Pages of the list that are read.
+/// Pages of the list that are read, and connectors on one.
 const MAX_PAGES: usize = 20;
+const MAX_ITEMS: usize = 50;
+/// Bytes of the longest cursor that is sent back, and of the longest connection's id: both stand in an address.
+const MAX_CURSOR: usize = 4096;
+const MAX_ID: usize = 512;
 
 /// A connector of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -94,6 +94,26 @@ pub enum Look {
     Later(Option<Duration>),
 }
 
+impl Connection {
+    /// What nobody can open, and nobody can watch, will never be connected.
+    fn or_failed(self) -> Self {
+        if self.status != "initiated" || self.connect_url.is_some() || self.connection_id.is_some() {
+            return self;
+        }
+        let reason = self.status_reason.or_else(|| Some("the gateway gave no link that can be opened".to_owned()));
+        Self { status: "failed".to_owned(), status_reason: reason, ..self }
+    }
+}
+
+/// What may become of a wish to connect, and how an account may stand.
+const STARTED: [&str; 3] = ["active", "initiated", "failed"];
+const STANDS: [&str; 6] = ["pending", "active", "failed", "expired", "revoked", "inactive"];
+
+/// A status that is one of these, or what any other is taken for.
+fn known(status: String, all: &[&str], otherwise: &str) -> String {
+    if all.contains(&status.as_str()) { status } else { otherwise.to_owned() }
+}
+
 impl Account {
     /// All connectors, in the gateway's order.
     ///
@@ -103,29 +123,33 @@ impl Account {
         if let Some(resting) = self.resting() {
             return Err(resting);
         }
-        let deadline = Instant::now() + LIST;
+        let deadline = Instant::now() + self.bounds.list;
         let mut all: Vec<Connector> = Vec::new();
-        let (mut cursor, mut seen): (Option<String>, HashSet<String>) = (None, HashSet::new());
+        let (mut known, mut seen): (HashSet<String>, HashSet<String>) = Default::default();
+        let mut cursor: Option<String> = None;
         for _ in 0..MAX_PAGES {
             let mut request = self.get(&[]);
             request
                 .url
                 .query_pairs_mut()
-                .append_pair("limit", "50")
+                .append_pair("limit", &MAX_ITEMS.to_string())
                 .extend_pairs(cursor.iter().map(|it| ("cursor", it)));
             let reply = self.send(request, deadline).await?;
             if reply.status != 200 {
                 return Err(self.note(of_reply(&reply)));
             }
             let page: Page = serde_json::from_str(&reply.body).map_err(|_| unreadable())?;
-            let items = page.items.iter().filter_map(|item| serde_json::from_str::<Connector>(item.get()).ok());
+            let items = page.items.iter().take(MAX_ITEMS);
+            let items = items.filter_map(|item| serde_json::from_str::<Connector>(item.get()).ok());
             for mut item in items.filter(|item| is_connector(&item.connector)) {
                 item.connector.make_ascii_lowercase();
-                if !all.iter().any(|known| known.connector == item.connector) {
+                item.connection_status = item.connection_status.as_deref().and_then(shortened);
+                if known.insert(item.connector.clone()) {
                     all.push(item);
                 }
             }
-            match page.next_cursor.filter(|next| !next.is_empty() && seen.insert(next.clone())) {
+            let next = page.next_cursor.filter(|next| (1..=MAX_CURSOR).contains(&next.len()));
+            match next.filter(|next| seen.insert(next.clone())) {
                 Some(next) => cursor = Some(next),
                 None => break,
             }
@@ -145,7 +169,7 @@ impl Account {
         if again {
             body["reinitiate"] = true.into();
         }
-        let reply = self.send(self.post("connections", body.to_string()), Instant::now() + CONNECT).await?;
+        let reply = self.send(self.post("connections", body.to_string()), Instant::now() + self.bounds.connect).await?;
         if !(200..300).contains(&reply.status) {
             let said = Said::read(&reply.body);
             return Err(match (self.note(of_reply(&reply)), said.code.clone()) {
@@ -157,9 +181,15 @@ impl Account {
         let results = connectors.iter().enumerate().map(|(at, connector)| {
             let result =
                 answer.results.get(at).and_then(|result| serde_json::from_str::<Connection>(result.get()).ok());
-            let result = result.unwrap_or_else(|| Connection { status: "failed".into(), ..Connection::default() });
-            let connect_url = result.connect_url.filter(|url| is_link(url));
-            Connection { connector: connector.clone(), connect_url, ..result }
+            let result = result.unwrap_or_default();
+            let connection = Connection {
+                connector: connector.clone(),
+                status: known(result.status, &STARTED, "failed"),
+                connect_url: result.connect_url.as_deref().and_then(link),
+                connection_id: result.connection_id.filter(|id| (1..=MAX_ID).contains(&id.len())),
+                status_reason: result.status_reason.as_deref().and_then(shortened),
+            };
+            connection.or_failed()
         });
         Ok(results.collect())
     }
@@ -169,11 +199,12 @@ impl Account {
     /// # Errors
     /// See [`Failure`].
     pub async fn look(&self, connection_id: &str) -> Result<Look, Failure> {
-        let reply = self.send(self.get(&["accounts", connection_id]), Instant::now() + WATCH).await?;
+        let reply = self.send(self.get(&["accounts", connection_id]), Instant::now() + self.bounds.look).await?;
         match reply.status {
             200 => {
                 let answer: AccountAnswer = serde_json::from_str(&reply.body).map_err(|_| unreadable())?;
-                Ok(Look::Stands(Watched { status: answer.status, reason: answer.status_reason }))
+                let reason = answer.status_reason.as_deref().and_then(shortened);
+                Ok(Look::Stands(Watched { status: known(answer.status, &STANDS, "pending"), reason }))
             }
             404 if Said::read(&reply.body).code.as_deref() == Some("connection_not_found") => Ok(Look::Gone),
             429 => Ok(Look::Later(reply.retry_after)),

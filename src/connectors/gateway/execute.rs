@@ -9,11 +9,10 @@ use tokio::time::Instant;
 
 use super::failure::{Refusal, Said, of_execute};
 use super::http::{Broken, Reply, Request};
+use super::passable::is_passable;
 use super::{Account, Failure};
 use crate::connectors::name::Remote;
 
-/// Bound of the route, a second try included.
-const EXECUTE: Duration = Duration::from_secs(60);
 /// The longest that a gateway may ask for before a second try.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -68,7 +67,7 @@ impl Account {
         slug: &str,
         arguments: &Map<String, Value>,
     ) -> Result<Box<RawValue>, Failure> {
-        let deadline = Instant::now() + EXECUTE;
+        let deadline = Instant::now() + self.bounds.execute;
         let call = json!({ "connector": connector, "tool": slug, "arguments": arguments });
         let newer = json!({ "call": call });
         let older = json!({ "tools": [call] });
@@ -115,7 +114,7 @@ impl Account {
             return Err(self.note(of_execute(reply)));
         }
         match serde_json::from_str::<Answer>(&reply.body) {
-            Ok(answer) => Ok(answer.result.data.unwrap_or_default()),
+            Ok(answer) => passable(answer.result.data),
             Err(_) => Err(unclear()),
         }
     }
@@ -127,7 +126,7 @@ impl Account {
         let answer = serde_json::from_str::<OlderAnswer>(&reply.body).ok();
         let outcome = answer.and_then(|answer| answer.results.into_iter().next()).ok_or_else(unclear)?;
         match outcome.error.map(|error| Said::read(error.get())) {
-            None => Ok(outcome.data.unwrap_or_default()),
+            None => passable(outcome.data),
             Some(mut said) => {
                 let code = said.code.take().unwrap_or_else(|| "GATEWAY_ERROR".to_owned());
                 Err(Failure::Refused(said.refusal(code)))
@@ -144,6 +143,11 @@ fn is_of_another_form(reply: &Reply) -> bool {
 /// What is not answered may have been done.
 fn sent(broken: Broken) -> Failure {
     gateway_error(&format!("the gateway did not answer ({}); the call may have taken effect", broken.told()))
+}
+
+/// The data of a result; none is null.
+fn passable(data: Option<Box<RawValue>>) -> Result<Box<RawValue>, Failure> {
+    Some(data.unwrap_or_default()).filter(|data| is_passable(data.get())).ok_or_else(unclear)
 }
 
 fn unclear() -> Failure {

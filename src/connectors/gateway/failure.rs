@@ -3,8 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::execute::NOT_FOUND;
 use super::http::{Broken, Reply};
-use crate::connectors::origin::is_link;
+use crate::call::excerpt;
+use crate::connectors::origin::link;
 
 /// Characters of a gateway's message that are passed on.
 const LONGEST: usize = 600;
@@ -76,12 +78,13 @@ struct Body {
 }
 
 fn text(value: &Value) -> Option<String> {
-    let text = value.as_str().map(str::trim).filter(|text| !text.is_empty())?;
-    Some(if text.chars().nth(LONGEST).is_some() {
-        text.chars().take(LONGEST).chain(['…']).collect()
-    } else {
-        text.into()
-    })
+    value.as_str().and_then(shortened)
+}
+
+/// What a gateway says of something, in bounds; `None` where that is nothing.
+pub(super) fn shortened(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| excerpt::clip(text, LONGEST))
 }
 
 impl Said {
@@ -95,7 +98,7 @@ impl Said {
             code: flat.or_else(|| text(&error)).or_else(|| text(error.get("code")?)),
             message: text(&message).or_else(|| text(error.get("message")?)),
             connector: text(&connector),
-            connect_url: connect_url.as_str().filter(|url| is_link(url)).map(str::to_owned),
+            connect_url: connect_url.as_str().and_then(link),
             hint: text(&hint),
         }
     }
@@ -106,11 +109,29 @@ impl Said {
     }
 }
 
-/// Whether a code says that the sign-in ran out.
+/// Whether a code says that the sign-in ran out: that there is no token, or that it is no good. A tool that is called
+/// with a bad page token must not sign anybody out, so every word has to be of that matter.
 fn is_of_token(status: u16, code: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "token",
+        "session",
+        "access",
+        "auth",
+        "bearer",
+        "gateway",
+        "expired",
+        "invalid",
+        "revoked",
+        "missing",
+        "required",
+        "malformed",
+        "bad",
+    ];
     let code = code.to_ascii_lowercase();
-    matches!(status, 400 | 403)
-        && (code.contains("token") || matches!(code.as_str(), "unauthorized" | "unauthenticated" | "session_expired"))
+    let mut words = code.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let of_token = matches!(code.as_str(), "unauthorized" | "unauthenticated")
+        || (code.contains("token") || code.contains("session")) && words.all(|word| WORDS.contains(&word));
+    matches!(status, 400 | 403) && of_token
 }
 
 /// What an answer that is no success means on a route that lists or looks up.
@@ -129,7 +150,9 @@ pub(super) fn of_execute(reply: &Reply) -> Failure {
     let said = Said::read(&reply.body);
     match said.code.clone().filter(|_| reply.status != 401) {
         Some(code) if said.is_flat && !is_of_token(reply.status, &code) => Failure::Refused(said.refusal(code)),
-        Some(code) if !is_of_token(reply.status, &code) && reply.status != 404 => Failure::Refused(said.refusal(code)),
+        Some(code) if !is_of_token(reply.status, &code) && (reply.status != 404 || code == NOT_FOUND) => {
+            Failure::Refused(said.refusal(code))
+        }
         _ => match of_reply(reply) {
             Failure::Unavailable(why) => Failure::Refused(Refusal::new("GATEWAY_ERROR", why)),
             other => other,
@@ -168,10 +191,16 @@ mod tests {
             (403, r#"{"error":"token_expired"}"#, "signed out", "signed out"),
             (403, r#"{"error":{"code":"INVALID_TOKEN","message":"m"}}"#, "signed out", "signed out"),
             (400, r#"{"code":"TOKEN_REVOKED"}"#, "signed out", "signed out"),
+            (403, r#"{"error":"session_expired"}"#, "signed out", "signed out"),
+            (400, r#"{"code":"INVALID_PAGE_TOKEN"}"#, "unavailable", "refused INVALID_PAGE_TOKEN"),
+            (400, r#"{"code":"MAX_TOKENS_EXCEEDED"}"#, "unavailable", "refused MAX_TOKENS_EXCEEDED"),
+            (422, r#"{"code":"INVALID_TOKEN"}"#, "unavailable", "refused INVALID_TOKEN"),
             (404, "", "dark", "dark"),
             (404, "not found", "dark", "dark"),
             (404, r#"{"error":"not_found"}"#, "dark", "dark"),
             (404, r#"{"code":"TOOL_NOT_FOUND","message":"m"}"#, "dark", "refused TOOL_NOT_FOUND"),
+            (404, r#"{"error":{"code":"TOOL_NOT_FOUND","message":"m"}}"#, "dark", "refused TOOL_NOT_FOUND"),
+            (404, r#"{"error":{"code":"NOT_FOUND","message":"m"}}"#, "dark", "dark"),
             (409, r#"{"code":"CONNECTION_REQUIRED"}"#, "unavailable", "refused CONNECTION_REQUIRED"),
             (403, r#"{"code":"TOOL_NOT_ALLOWED"}"#, "unavailable", "refused TOOL_NOT_ALLOWED"),
             (418, r#"{"code":"SOMETHING_NEW"}"#, "unavailable", "refused SOMETHING_NEW"),
@@ -190,6 +219,6 @@ mod tests {
         let said = Said::read(r#"{"code":"CONNECTION_REQUIRED","connectUrl":"javascript:alert(1)","hint":" h "}"#);
         assert_eq!((said.connect_url, said.hint.as_deref()), (None, Some("h")));
         let long = format!(r#"{{"code":"X","message":"{}"}}"#, "y".repeat(5000));
-        assert_eq!(Said::read(&long).message.unwrap().chars().count(), LONGEST + 1);
+        assert_eq!(Said::read(&long).message.unwrap().chars().count(), LONGEST);
     }
 }

@@ -1,14 +1,15 @@
 //! One request and its answer: over TLS or the loopback, bounded in time and bytes, following no redirect elsewhere.
 
 use std::io;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
 
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, Method, Url, redirect};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::Account;
+use super::{Account, retry_after};
 use crate::connectors::origin::Origin;
 
 /// Bytes of the longest answer that is read.
@@ -103,7 +104,11 @@ impl Account {
             let answered = timeout_at(deadline, read(asked)).await.unwrap_or(Err(Broken::Late));
             answered.map(|reply| Reply { body: token.hide_in(&reply.body).into_owned(), ..reply })
         }));
-        (&mut asked.0).await.unwrap_or_else(|_| Err(Broken::Transport("the sidecar is ending".into())))
+        let reply = (&mut asked.0).await.unwrap_or_else(|_| Err(Broken::Transport("the sidecar is ending".into())))?;
+        if (200..300).contains(&reply.status) {
+            self.is_served.store(true, Ordering::Relaxed);
+        }
+        Ok(reply)
     }
 
     /// A route, given by the segments behind `/v1/connectors`, asked with `GET`.
@@ -125,8 +130,7 @@ async fn read(asked: reqwest::RequestBuilder) -> Result<Reply, Broken> {
         return Err(Broken::Transport("it redirects elsewhere, which is not followed".into()));
     }
     let retry_after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    // A date, which nobody sends who counts in seconds, is as none.
-    let retry_after = retry_after.and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
+    let retry_after = retry_after.and_then(|value| retry_after::read(value, SystemTime::now()));
     if answer.content_length().is_some_and(|length| length > MAX_BODY as u64) {
         return Err(Broken::TooLarge);
     }

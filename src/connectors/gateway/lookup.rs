@@ -1,7 +1,6 @@
 //! `POST /search` and `POST /schemas`: which tools there are, and how they are called.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,14 +9,16 @@ use tokio::time::Instant;
 
 use super::failure::{of_reply, unreadable};
 use super::http::Reply;
+use super::passable::is_passable;
 use super::{Account, Failure};
+use crate::call::excerpt;
 use crate::connectors::name::Remote;
 
-/// Bounds of the routes.
-const SEARCH: Duration = Duration::from_secs(30);
-const SCHEMAS: Duration = Duration::from_secs(10);
 /// Hits of one query that are taken.
 const MAX_HITS: usize = 100;
+/// Characters of a description, and bytes of a schema, that a model is shown whole; a longer schema is as none.
+const MAX_DESCRIPTION: usize = 16 << 10;
+const MAX_SCHEMA: usize = 256 << 10;
 
 /// What the gateway says of one tool.
 #[derive(Debug, Clone)]
@@ -76,9 +77,11 @@ impl Schema {
     fn read(slug: &str, json: &RawValue) -> Option<Self> {
         let Described { connector, description, input_schema } = serde_json::from_str(json.get()).ok()?;
         let remote = Remote::of_slug(&connector, slug)?;
-        let parameters = input_schema.filter(|schema| schema.get().starts_with('{'));
+        let is_good = |schema: &str| schema.starts_with('{') && schema.len() <= MAX_SCHEMA && is_passable(schema);
+        let parameters = input_schema.filter(|schema| is_good(schema.get()));
         let parameters = parameters.or_else(|| RawValue::from_string("{}".to_owned()).ok())?;
-        Some(Self { remote, slug: slug.to_owned(), description: description.unwrap_or_default(), parameters })
+        let description = excerpt::clip(&description.unwrap_or_default(), MAX_DESCRIPTION);
+        Some(Self { remote, slug: slug.to_owned(), description, parameters })
     }
 }
 
@@ -93,7 +96,7 @@ impl Account {
         }
         let asked: Vec<_> = queries.iter().map(|query| json!({ "useCase": query })).collect();
         let request = self.post("search", json!({ "queries": asked }).to_string());
-        let reply = self.send(request, Instant::now() + SEARCH).await?;
+        let reply = self.send(request, Instant::now() + self.bounds.search).await?;
         let answer: SearchAnswer = self.read(&reply)?;
         let mut found = Found::default();
         let mut places: HashMap<String, Option<usize>> = HashMap::new();
@@ -127,7 +130,7 @@ impl Account {
         if let Some(resting) = self.resting() {
             return Err(resting);
         }
-        let deadline = Instant::now() + SCHEMAS;
+        let deadline = Instant::now() + self.bounds.schemas;
         let request = self.post("schemas", json!({ "tools": slugs }).to_string());
         let mut reply = self.send(request.clone(), deadline).await;
         if reply.as_ref().map_or(true, |reply| reply.status >= 500) {

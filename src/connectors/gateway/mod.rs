@@ -4,15 +4,18 @@
 //! connection has threads of its own that end with it, and kept connections must not.
 
 mod accounts;
+mod bounds;
 mod execute;
 mod failure;
 mod http;
 mod lookup;
+mod passable;
+mod retry_after;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dashmap::DashMap;
 use tokio::runtime::{self, Handle, Runtime};
@@ -21,24 +24,22 @@ use super::origin::Origin;
 use super::sign_in::SignIn;
 use super::token::Token;
 pub use accounts::{Connection, Connector, Look, Watched};
+pub use bounds::Bounds;
 pub use execute::NOT_FOUND;
 pub use failure::{Failure, Refusal};
 pub use http::MAX_BODY;
 pub use lookup::{Found, Schema};
 
-/// How long a gateway that serves nothing to an account is left alone (CONN-1).
-const DARK: Duration = Duration::from_secs(60);
-/// How long a token that was refused is not shown again: long enough to be no loop, short enough that a gateway's bad
-/// hour is not taken for the end of a sign-in for good.
-const REFUSED: Duration = Duration::from_secs(600);
 /// Accounts remembered; past that the longest unused is forgotten, which costs it its connections.
 const MAX_ACCOUNTS: usize = 32;
-/// Schemas remembered an account; past that all are forgotten.
+/// Schemas remembered an account, and their bytes; past either all are forgotten.
 const MAX_SCHEMAS: usize = 2048;
+const MAX_SCHEMA_BYTES: usize = 8 << 20;
 
 /// The accounts of the process.
 #[derive(Default)]
 pub struct Gateways {
+    bounds: Bounds,
     engine: OnceLock<Engine>,
     accounts: Mutex<Vec<Arc<Account>>>,
 }
@@ -61,6 +62,11 @@ impl Drop for Engine {
 }
 
 impl Gateways {
+    /// One without accounts that waits so long.
+    pub fn new(bounds: Bounds) -> Self {
+        Self { bounds, ..Self::default() }
+    }
+
     /// The account of a sign-in; the same for the same sign-in, so that what is known of it holds for all who ask.
     ///
     /// # Errors
@@ -95,8 +101,11 @@ impl Gateways {
             gateway,
             token: sign_in.token,
             handle,
+            bounds: self.bounds,
             rest: Mutex::default(),
+            is_served: AtomicBool::new(true),
             schemas: DashMap::new(),
+            schema_bytes: AtomicUsize::new(0),
         });
         accounts.push(account.clone());
         Ok(account)
@@ -123,9 +132,13 @@ pub struct Account {
     gateway: Arc<Gateway>,
     token: Token,
     handle: Handle,
+    bounds: Bounds,
     rest: Mutex<Rest>,
+    /// Whether the last that was heard of the gateway is no refusal of all.
+    is_served: AtomicBool,
     /// Schemas seen, by visible name: what a call is probed with before it is sent.
     schemas: DashMap<String, Arc<str>>,
+    schema_bytes: AtomicUsize,
 }
 
 /// Until when the gateway is not asked.
@@ -140,9 +153,15 @@ impl Account {
         self.gateway.origin == sign_in.origin && self.token == sign_in.token
     }
 
-    /// Where it is.
-    pub fn origin(&self) -> &Origin {
-        &self.gateway.origin
+    /// How long is waited for what.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// Whether the account is served, as far as is known. Unlike [`Self::resting`] that does not change with time: what a
+    /// model is shown on every turn must not come and go by the minute.
+    pub fn is_served(&self) -> bool {
+        self.is_served.load(Ordering::Relaxed)
     }
 
     /// Why the gateway is not asked for now, if it is not.
@@ -163,10 +182,11 @@ impl Account {
     /// Notes what a failure says of requests to come.
     fn note(&self, failure: Failure) -> Failure {
         match failure {
-            Failure::Dark => self.rest().dark = Some(Instant::now() + DARK),
-            Failure::SignedOut => self.rest().signed_out = Some(Instant::now() + REFUSED),
-            Failure::Unavailable(_) | Failure::Refused(_) => {}
+            Failure::Dark => self.rest().dark = Some(Instant::now() + self.bounds.dark),
+            Failure::SignedOut => self.rest().signed_out = Some(Instant::now() + self.bounds.refused),
+            Failure::Unavailable(_) | Failure::Refused(_) => return failure,
         }
+        self.is_served.store(false, Ordering::Relaxed);
         failure
     }
 
@@ -180,10 +200,15 @@ impl Account {
     }
 
     fn remember(&self, name: String, schema: &str) {
-        if self.schemas.len() >= MAX_SCHEMAS {
+        // One that was there already is counted twice, which forgets the sooner.
+        let bytes = self.schema_bytes.fetch_add(schema.len(), Ordering::Relaxed) + schema.len();
+        if self.schemas.len() >= MAX_SCHEMAS || bytes > MAX_SCHEMA_BYTES {
             self.schemas.clear();
+            self.schema_bytes.store(schema.len(), Ordering::Relaxed);
         }
-        self.schemas.insert(name, schema.into());
+        if schema.len() <= MAX_SCHEMA_BYTES {
+            self.schemas.insert(name, schema.into());
+        }
     }
 
     fn takes_older_form(&self) -> bool {

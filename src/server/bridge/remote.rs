@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use super::results::{EntryError, Outcome, Results, Slot};
 use super::{Asked, Call, Called, Checker, Content, Current, Entry, Named, Session, Sight, compact, direct_entry};
 use crate::call::envelope::CONNECTOR_PREFIX;
 use crate::catalog::describe::Elsewhere;
@@ -16,7 +16,7 @@ use crate::catalog::inline::Derived;
 use crate::catalog::remote::{RemoteTool, with_remote};
 use crate::catalog::search::{self, with_remote_status};
 use crate::catalog::source::Origin;
-use crate::connectors::gateway::{Found, NOT_FOUND, Refusal, Schema};
+use crate::connectors::gateway::{Found, NOT_FOUND, Schema};
 use crate::connectors::name::TOOLSET;
 use crate::connectors::{Account, Failure, Remote};
 use crate::protocol::errors::RpcError;
@@ -214,60 +214,6 @@ pub(super) fn resolve(sight: &Sight, entries: &[Entry]) -> ResolveResult {
     ResolveResult { read_only: calls.is_empty(), calls, error }
 }
 
-/// One entry's place in the answer.
-#[derive(Serialize)]
-struct Slot<'a> {
-    index: usize,
-    name: &'a str,
-    #[serde(flatten)]
-    outcome: Outcome,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Outcome {
-    Response(Box<RawValue>),
-    Error(EntryError),
-}
-
-/// What went wrong with one entry.
-#[derive(Serialize)]
-struct EntryError {
-    code: String,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    connector: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    connect_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    missing: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parameters: Option<Box<RawValue>>,
-}
-
-impl EntryError {
-    fn new(code: &str, message: impl Into<String>) -> Self {
-        Refusal::new(code, message).into()
-    }
-}
-
-impl From<Refusal> for EntryError {
-    fn from(refusal: Refusal) -> Self {
-        let Refusal { code, message, connector, connect_url, hint } = refusal;
-        Self { code, message, connector, connect_url, hint, missing: Vec::new(), parameters: None }
-    }
-}
-
-#[derive(Serialize)]
-struct Results<'a> {
-    results: Vec<Slot<'a>>,
-    success_count: usize,
-    error_count: usize,
-    total_count: usize,
-}
-
 /// CALL-4: what does not exist and what is out of scope are told in the same words.
 fn unknown(name: &str) -> EntryError {
     let shown: String = name.chars().take(128).collect();
@@ -287,6 +233,7 @@ pub(super) async fn run(
     call: &Call<Session>,
     sight: &Sight,
     account: &Account,
+    current: &Current,
     entries: &[Entry],
     call_id: &Option<String>,
 ) -> Result<Option<BridgeResult>, RpcError> {
@@ -299,18 +246,19 @@ pub(super) async fn run(
             Err(Stopped::Dark) => Outcome::Error(unknown(&entry.name)),
             Err(Stopped::Error(error)) => Outcome::Error(*error),
         };
-        results.push(Slot { index, name: &entry.name, outcome });
+        results.push(Slot { index, name: entry.name.clone(), outcome, cut: None });
     }
     if call.cancel.is_cancelled() && !batch.sent {
         // Nothing was done, so there is nothing to tell.
         return Err(RpcError::cancelled());
     }
-    let errors = results.iter().filter(|slot| matches!(slot.outcome, Outcome::Error(_))).count();
-    let total = results.len();
-    let results = Results { results, success_count: total - errors, error_count: errors, total_count: total };
+    let limit = current.config.settings.max_result_bytes as usize;
+    let cut = Results::new(results).within(limit, call.session.process.servers.cache_folder().cloned()).await;
+    let (results, whole) = cut.ok_or_else(|| RpcError::internal("the answer of the gateway cannot be cut"))?;
     let content = to_raw_value(&results).map_err(|error| RpcError::internal(error.to_string()))?;
     Ok(Some(BridgeResult::Content(Content {
-        is_error: errors == total,
+        is_error: results.is_error(),
+        output_file: whole.map(|path| path.display().to_string()),
         coerced: batch.coerced,
         ..Content::of(content)
     })))

@@ -15,12 +15,10 @@ use crate::protocol::host::{ConnectionCard, ConnectionsChanged, ShowConnectionsP
 use crate::rpc::Call;
 use crate::server::session::Session;
 
-/// Time between two looks at one account.
-const PAUSE: Duration = Duration::from_secs(1);
 /// The longest that a gateway that asks for patience is left alone.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a person has.
-const PATIENT: Duration = Duration::from_secs(300);
+/// How many pauses are made where it does not say how long it wants to be.
+const PAUSES: u32 = 10;
 
 /// An account on the card.
 struct Place {
@@ -71,7 +69,7 @@ pub(super) async fn show(
     call_id: Option<String>,
 ) -> Vec<Value> {
     let mut places: Vec<Place> = connections.iter().map(Place::new).collect();
-    let deadline = Instant::now() + PATIENT;
+    let deadline = Instant::now() + account.bounds().card;
     let (sender, mut news) = mpsc::channel::<News>(16);
     // Dropped at the end, and with it the watchers.
     let mut watchers = JoinSet::new();
@@ -111,10 +109,11 @@ pub(super) async fn show(
     places.iter().map(Place::told).collect()
 }
 
-/// Looks at an account once a second until it is settled.
+/// Looks at an account, with a pause before each look, until it is settled.
 async fn watch(account: Arc<Account>, id: String, at: usize, news: mpsc::Sender<News>) {
+    let between = account.bounds().pause;
     loop {
-        sleep(PAUSE).await;
+        sleep(between).await;
         let settled = match account.look(&id).await {
             Ok(Look::Stands(watched)) => {
                 let pending = watched.status == "pending";
@@ -128,7 +127,7 @@ async fn watch(account: Arc<Account>, id: String, at: usize, news: mpsc::Sender<
                 true
             }
             Ok(Look::Later(pause)) => {
-                sleep(pause.unwrap_or(PAUSE * 10).min(PATIENCE).saturating_sub(PAUSE)).await;
+                sleep(pause.unwrap_or(between * PAUSES).min(PATIENCE).saturating_sub(between)).await;
                 false
             }
             Err(Failure::SignedOut | Failure::Dark) => {
