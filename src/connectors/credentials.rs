@@ -4,70 +4,14 @@
 //! token is only ever given out for the gateway that it was stored for.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::origin::Origin;
 use super::token::Token;
-
-/// Bytes of the largest file that is read.
-const LARGEST: u64 = 256 << 10;
-
-/// Why a file with a token in it is not taken.
-#[derive(Debug)]
-pub enum Unread {
-    /// There is none.
-    Missing,
-    /// Others than its owner may read or write it.
-    Exposed,
-    /// It is no regular file of a sensible size, or the system refused.
-    Failed(String),
-    /// It does not say what it should.
-    Malformed(&'static str),
-}
-
-impl Unread {
-    /// For a person: what is wrong and what to do. `None` where nothing is.
-    pub fn told(&self) -> Option<String> {
-        match self {
-            Self::Missing => None,
-            Self::Exposed => Some(
-                "others than its owner may read it, so the token in it is not used: take their rights away (chmod 600)"
-                    .into(),
-            ),
-            Self::Failed(why) => Some(format!("it cannot be read: {why}")),
-            Self::Malformed(why) => Some(format!("it is of no use: {why}")),
-        }
-    }
-}
-
-/// The text of a file that is its owner's alone.
-///
-/// # Errors
-/// See [`Unread`].
-pub(super) fn read_private(path: &Path) -> Result<String, Unread> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Unread::Missing,
-        _ => Unread::Failed(error.to_string()),
-    };
-    let found = fs::metadata(path).map_err(failed)?;
-    if !found.is_file() {
-        return Err(Unread::Failed("it is no regular file".into()));
-    }
-    if found.len() > LARGEST {
-        return Err(Unread::Failed(format!("it has more than {LARGEST} bytes")));
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        if found.permissions().mode() & 0o077 != 0 {
-            return Err(Unread::Exposed);
-        }
-    }
-    fs::read_to_string(path).map_err(failed)
-}
+use crate::private_file::{self, Unread};
 
 /// Where the file is in the user's folder.
 pub fn path_in(folder: &Path) -> PathBuf {
@@ -79,7 +23,7 @@ pub fn path_in(folder: &Path) -> PathBuf {
 /// # Errors
 /// See [`Unread`]; a file that has none for this gateway counts as missing.
 pub fn token(folder: &Path, origin: &Origin) -> Result<Token, Unread> {
-    let file = parse(&read_private(&path_in(folder))?)?;
+    let file = parse(&private_file::read(&path_in(folder))?)?;
     let stored = file.get("gateways").and_then(|gateways| gateways.get(origin.to_string()));
     let stored = stored.ok_or(Unread::Missing)?;
     let text = stored.get("token").and_then(Value::as_str);
@@ -137,38 +81,7 @@ fn parse(text: &str) -> Result<Map<String, Value>, Unread> {
 
 fn write(folder: &Path, file: &Map<String, Value>) -> io::Result<()> {
     let text = serde_json::to_string_pretty(file)?;
-    write_private(&path_in(folder), &format!("{text}\n"))
-}
-
-/// Writes a file that is its owner's alone, whole or not at all.
-///
-/// # Errors
-/// Those of the file system.
-pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut builder = fs::DirBuilder::new();
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        builder.mode(0o700);
-        options.mode(0o600);
-    }
-    builder.recursive(true).create(folder)?;
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}", std::process::id()));
-    // One that another of this number left behind.
-    let _ = fs::remove_file(&beside);
-    let written = options.open(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    let written = written.and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    private_file::write(&path_in(folder), &format!("{text}\n"))
 }
 
 #[cfg(test)]
@@ -220,11 +133,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let a = origin("https://a.example");
         for text in ["{\"tk_secret\"", "[\"tk_secret\"]", r#"{"gateways": {"https://a.example": {"token": 5}}}"#] {
-            write_private(&path_in(folder.path()), text).unwrap();
+            private_file::write(&path_in(folder.path()), text).unwrap();
             let why = token(folder.path(), &a).unwrap_err();
             assert!(!why.told().unwrap().contains("tk_secret"), "CONN-7: {text}");
         }
-        write_private(&path_in(folder.path()), "{\"tk_secret\"").unwrap();
+        private_file::write(&path_in(folder.path()), "{\"tk_secret\"").unwrap();
         assert!(store(folder.path(), &a, &Token::new("x").unwrap()).is_err(), "what a person wrote is not lost");
     }
 }

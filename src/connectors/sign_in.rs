@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::credentials::{self, Unread};
+use super::credentials;
 use super::origin::Origin;
 use super::token::Token;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::private_file::{self, Unread};
 
 /// The variable that holds a token.
 pub const VARIABLE: &str = "TOOLSCOUT_GATEWAY_TOKEN";
@@ -72,7 +73,7 @@ impl Settings {
 }
 
 fn of_file(path: &Path) -> Result<Token, Unread> {
-    let text = credentials::read_private(path)?;
+    let text = private_file::read(path)?;
     Token::new(&text).ok_or(Unread::Malformed("it should hold a token and nothing else"))
 }
 
@@ -110,7 +111,7 @@ mod tests {
         let origin = Origin::read(&plain.gateway_url).unwrap();
         credentials::store(folder.path(), &origin, &Token::new("stored").unwrap()).unwrap();
         let file = folder.path().join("token");
-        credentials::write_private(&file, "of-a-file\n").unwrap();
+        private_file::write(&file, "of-a-file\n").unwrap();
         let with_file = Settings { token_file: Some(file), ..plain.clone() };
         let with_both = Settings { environment: Some("of-the-environment".into()), ..with_file.clone() };
         for (settings, token) in [(plain, "stored"), (with_file, "of-a-file"), (with_both, "of-the-environment")] {
@@ -127,7 +128,7 @@ mod tests {
         let origin = Origin::read(&plain.gateway_url).unwrap();
         credentials::store(folder.path(), &origin, &Token::new("stored").unwrap()).unwrap();
         let blank = folder.path().join("blank");
-        credentials::write_private(&blank, "two words").unwrap();
+        private_file::write(&blank, "two words").unwrap();
         let absent = folder.path().join("absent");
         for (settings, file, part) in [
             (Settings { gateway_url: "http://a.example".into(), ..plain.clone() }, "config.yaml", "in the clear"),

@@ -12,6 +12,7 @@ mod http;
 mod large;
 pub mod launch;
 mod life;
+pub mod oauth;
 pub mod offers;
 mod pool;
 mod process;

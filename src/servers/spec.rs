@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::oauth::{Client, Resource};
 use super::variables::Variables;
 use crate::catalog::pattern::Patterns;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -81,6 +83,8 @@ pub struct Spec {
     pub cached: bool,
     /// Values that are never shown.
     secrets: BTreeSet<String>,
+    /// Those that come to be known later.
+    pub learned: Learned,
 }
 
 /// How a server is reached.
@@ -105,8 +109,36 @@ pub enum Reach {
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
+        /// How it is signed in to by OAuth, unless its entry has that off, or has an `Authorization` of its own, which wins.
+        oauth: Option<Client>,
     },
 }
+
+/// Secrets that are learned after the entry was read, such as tokens; clones are the same. They say nothing of which server
+/// it is.
+#[derive(Clone, Default)]
+pub struct Learned(Arc<RwLock<BTreeSet<String>>>);
+
+impl Learned {
+    /// One more, if it is long enough to be one.
+    pub fn add(&self, secret: &str) {
+        if secret.len() >= SHORTEST_SECRET {
+            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned());
+        }
+    }
+
+    fn all(&self) -> BTreeSet<String> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl PartialEq for Learned {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Learned {}
 
 // What it holds may be secret.
 impl fmt::Debug for Spec {
@@ -159,6 +191,17 @@ pub fn read(written: &Written<'_>, asking: Asking<'_>) -> (Outcome, Vec<Diagnost
 }
 
 impl Spec {
+    /// It as it is signed in to by OAuth; nothing where it cannot be.
+    ///
+    /// # Errors
+    /// Why no token may be sent to it, for a person.
+    pub fn resource(&self) -> Option<Result<Resource, &'static str>> {
+        match &self.reach {
+            Reach::Http { url, oauth: Some(_), .. } => Some(Resource::read(url)),
+            Reach::Http { oauth: None, .. } | Reach::Stdio { .. } => None,
+        }
+    }
+
     /// SHA-256 of how it is reached, under which its list of tools is kept.
     pub fn content_id(&self) -> String {
         let mut hash = Sha256::new();
@@ -177,7 +220,7 @@ impl Spec {
                 env.iter().for_each(|(name, value)| [name, value].into_iter().for_each(|text| part(text)));
                 part(&cwd.as_ref().map(|path| path.display().to_string()).unwrap_or_default());
             }
-            Reach::Http { url, headers } => {
+            Reach::Http { url, headers, .. } => {
                 part("http");
                 part(url);
                 headers.iter().for_each(|(name, value)| [name, value].into_iter().for_each(|text| part(text)));
@@ -211,7 +254,8 @@ impl Spec {
     /// A text without what its entry keeps secret, even if it was cut in the middle of that.
     pub fn masked(&self, text: &str) -> String {
         // The longest first, so that none hides a part of another.
-        let mut secrets: Vec<&String> = self.secrets.iter().collect();
+        let learned = self.learned.all();
+        let mut secrets: Vec<&String> = self.secrets.iter().chain(&learned).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let mut masked = secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK));
         let begun = secrets.iter().filter_map(|secret| {
@@ -239,13 +283,14 @@ struct Reader<'a> {
 }
 
 /// Members that are understood, under every name by which editors have them.
-const MEMBERS: [&str; 21] = [
+const MEMBERS: [&str; 22] = [
     "command",
     "args",
     "env",
     "cwd",
     "url",
     "headers",
+    "oauth",
     "type",
     "transport",
     "disabled",
@@ -289,6 +334,7 @@ impl<'a> Reader<'a> {
             shared: self.switch(&["shared"], true),
             cached: asking.cached,
             secrets: std::mem::take(&mut self.secrets),
+            learned: Learned::default(),
             reach: match (reach, self.fault.take()) {
                 (Some(reach), None) => reach,
                 (_, fault) => return Outcome::Faulty(fault.unwrap_or_default()),
@@ -381,7 +427,59 @@ impl<'a> Reader<'a> {
                 self.fault(place, "/headers", "server-unreadable", &message);
             }
         }
-        Some(Reach::Http { url, headers })
+        let oauth = self.oauth();
+        let has_own = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        Some(Reach::Http { url, headers, oauth: oauth.filter(|_| !has_own) })
+    }
+
+    /// `oauth`: off, or how it is signed in to. Without it that is found out by asking.
+    fn oauth(&mut self) -> Option<Client> {
+        let Some(entry) = self.member(&["oauth"]) else { return Some(Client::default()) };
+        if !matches!(entry.value.value, Value::Map(_)) {
+            return self.switch(&["oauth"], true).then(Client::default);
+        }
+        let mut client = Client::default();
+        for member in entry.value.entries() {
+            let pointer = child_pointer("/oauth", &member.key);
+            if member.value.value == Value::Null {
+                continue;
+            }
+            match &*member.key {
+                "client_id" | "clientId" => client.id = self.filled(&member.value, &pointer),
+                "client_secret" | "clientSecret" => {
+                    client.secret = self.filled(&member.value, &pointer);
+                    client.secret.iter().for_each(|secret| self.secret(secret));
+                }
+                "scope" | "scopes" => client.scopes = self.scopes(&member.value, &pointer),
+                "callback_port" | "callbackPort" => {
+                    let port = self.filled(&member.value, &pointer).and_then(|text| text.parse().ok());
+                    client.port = port.filter(|port| *port > 0);
+                    if client.port.is_none() {
+                        let message = "`callback_port` takes a port of this machine, 1 to 65535";
+                        self.fault(Some(member.value.place), &pointer, "server-unreadable", message);
+                    }
+                }
+                _ => {
+                    let known = "client_id, client_secret, scopes and callback_port are";
+                    let message = format!("the member {} of `oauth` is not known; {known}", quoted(&member.key));
+                    self.say(Severity::Warning, member.key_place, &pointer, "config-unknown-key", message);
+                }
+            }
+        }
+        if client.secret.is_some() && client.id.is_none() {
+            let message = "`oauth` has a `client_secret` and no `client_id`";
+            self.fault(Some(entry.value.place), "/oauth", "server-unreadable", message);
+        }
+        Some(client)
+    }
+
+    /// A list of scopes, or a text as OAuth has it, with blanks between.
+    fn scopes(&mut self, node: &Node, pointer: &str) -> Vec<String> {
+        let texts = match &node.value {
+            Value::List(items) => items.iter().filter_map(|item| self.filled(item, pointer)).collect(),
+            _ => Vec::from_iter(self.filled(node, pointer)),
+        };
+        texts.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect()
     }
 
     /// Texts by name. All of them may be secret.
