@@ -776,6 +776,52 @@ mod tests {
     }
 
     #[test]
+    fn how_it_is_signed_in_to_is_read_as_other_hosts_write_it() {
+        let oauth = |entry: serde_json::Value| match run(entry).reach {
+            Reach::Http { oauth, .. } => oauth,
+            Reach::Stdio { .. } => panic!("it has a URL"),
+        };
+        let url = "https://x/mcp";
+        for (label, entry, expected) in [
+            ("nothing said", json!({ "url": url }), Some(Client::default())),
+            ("on", json!({ "url": url, "oauth": true }), Some(Client::default())),
+            ("off", json!({ "url": url, "oauth": false }), None),
+            (
+                "a header wins",
+                json!({ "url": url, "headers": {"AUTHORIZATION": "Bearer abcdef"}, "oauth": {"client_id": "a"} }),
+                None,
+            ),
+            ("another header does not", json!({ "url": url, "headers": {"X-Key": "abcdef"} }), Some(Client::default())),
+        ] {
+            assert!(oauth(entry) == expected, "{label}");
+        }
+        let by_hand = Client {
+            id: Some("a".to_owned()),
+            secret: Some("s3cret-token".to_owned()),
+            scopes: vec!["x".to_owned(), "y".to_owned()],
+            port: Some(8080),
+        };
+        let snake = json!({"client_id": "a", "client_secret": "${TOKEN}", "scopes": ["x", "y"], "callback_port": 8080});
+        let camel = json!({"clientId": "a", "clientSecret": "${TOKEN}", "scope": "x y", "callbackPort": "8080"});
+        for map in [snake, camel] {
+            assert!(oauth(json!({ "url": url, "oauth": map })).as_ref() == Some(&by_hand), "{map}");
+        }
+        for (map, told) in [
+            (json!({"client_secret": "abcdef"}), "/mcpServers/s/oauth server-unreadable"),
+            (json!({"callback_port": 0}), "/mcpServers/s/oauth/callback_port server-unreadable"),
+            (json!({"client_id": "${NO}"}), "/mcpServers/s/oauth/client_id server-variable"),
+        ] {
+            let (outcome, diagnostics) = read(json!({ "url": url, "oauth": map }));
+            assert!(matches!(outcome, Outcome::Faulty(_)) && diagnostics == [told], "{map}: {diagnostics:?}");
+        }
+        let (_, told) = read(json!({ "url": url, "oauth": {"clientid": "a"} }));
+        assert_eq!(told, ["/mcpServers/s/oauth/clientid config-unknown-key"]);
+        let spec = run(json!({ "url": url, "oauth": {"client_id": "a", "client_secret": "abcdefgh"} }));
+        spec.learned.add("l3arned-token");
+        assert_eq!(spec.masked("abcdefgh l3arned-token"), "*** ***");
+    }
+
+    #[test]
     fn only_what_reaches_it_names_a_list_of_tools() {
         let id = |entry| run(entry).content_id();
         let plain = id(json!({"command": "a", "args": ["b", "c"]}));

@@ -19,6 +19,8 @@ pub struct Asked {
     pub route: String,
     pub headers: Vec<(String, String)>,
     pub body: Value,
+    /// The body as it came.
+    pub text: String,
 }
 
 impl Asked {
@@ -156,7 +158,8 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
     let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { route, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
+    let text = String::from_utf8_lossy(&body).into_owned();
+    Some(Asked { route, headers, body: serde_json::from_str(&text).unwrap_or_default(), text })
 }
 
 /// Whether the connection goes on.

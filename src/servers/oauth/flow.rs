@@ -147,3 +147,47 @@ async fn prepare(
     let link = manager.get_authorization_url(&scopes).await?;
     Ok((manager, link))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Store;
+    use super::super::resource::Resource;
+    use super::*;
+    use crate::servers::spec::Learned;
+
+    /// A sign-in that waits; nothing was asked of anybody.
+    async fn waiting() -> (Flow, Url) {
+        let resource = Resource::read("http://127.0.0.1:9/mcp").unwrap();
+        let web = Arc::new(Web::new(resource.clone()).unwrap());
+        let mut manager =
+            AuthorizationManager::new_with_oauth_http_client(resource.url().clone(), web.clone()).await.unwrap();
+        manager.set_credential_store(Store::new(None).entry(&resource, Learned::default()));
+        let redirect = Redirect::bind(None).await.unwrap();
+        let back = Url::parse(&redirect.uri()).unwrap();
+        (Flow { link: String::new(), state: "s".to_owned(), manager, web, redirect }, back)
+    }
+
+    async fn visit(back: &Url, query: &str) -> u16 {
+        let mut url = back.clone();
+        url.set_query(Some(query));
+        crate::servers::http::client().unwrap().get(url).send().await.unwrap().status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn nobody_is_waited_for_without_end() {
+        let (flow, _) = waiting().await;
+        assert_eq!(flow.wait(Duration::from_millis(50)).await, Ending::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn a_stranger_ends_nothing_and_the_person_does() {
+        let (flow, back) = waiting().await;
+        let visits = async {
+            assert_eq!(visit(&back, "error=access_denied&state=t").await, 400);
+            visit(&back, "error=access_denied&state=s").await
+        };
+        let (ending, status) = tokio::join!(flow.wait(PATIENT), visits);
+        assert_eq!((ending, status), (Ending::Denied(Some("access_denied")), 200));
+        assert!(crate::servers::http::client().unwrap().get(back).send().await.is_err(), "nobody listens any more");
+    }
+}

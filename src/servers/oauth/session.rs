@@ -26,6 +26,12 @@ pub async fn manager(entry: &Entry, client: &Client) -> Result<Option<Authorizat
     let manager = AuthorizationManager::new_with_oauth_http_client(resource, web.clone()).await;
     let mut manager = manager.map_err(|error| failed(&error))?;
     manager.set_credential_store(entry.clone());
+    let found = manager.resolve_metadata().await.map_err(|error| failed(&error))?;
+    // Without metadata the SDK would take addresses of the server itself, and refresh tokens are none of its business.
+    if !found.source.is_discovered() {
+        return Err("its authorization cannot be used: it publishes nothing of OAuth any more".to_owned());
+    }
+    manager.set_metadata(found.metadata);
     if !manager.initialize_from_store().await.map_err(|error| failed(&error))? {
         return Ok(None);
     }

@@ -242,3 +242,89 @@ impl CredentialStore for Entry {
         locked.await.unwrap_or_else(|_| Err(late())).map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credentials(token: &str) -> StoredCredentials {
+        let response = serde_json::json!({ "access_token": token, "token_type": "bearer", "refresh_token": "r3fresh" });
+        StoredCredentials::new("client".to_owned(), serde_json::from_value(response).ok(), Vec::new(), Some(1))
+    }
+
+    fn entry(store: &Store, url: &str) -> Entry {
+        store.entry(&Resource::read(url).unwrap(), Learned::default())
+    }
+
+    fn token(entry: &Entry) -> Option<String> {
+        let kept = serde_json::to_value(entry.read().unwrap()?.credentials).unwrap();
+        kept["token_response"]["access_token"].as_str().map(str::to_owned)
+    }
+
+    #[tokio::test]
+    async fn what_was_granted_is_for_its_server_alone() {
+        let user = tempfile::tempdir().unwrap();
+        let store = Store::new(Some(user.path()));
+        let (a, b) = (entry(&store, "https://x.example/a"), entry(&store, "https://x.example/b"));
+        a.save(credentials("token-a")).await.unwrap();
+        assert_eq!((token(&a), token(&b)), (Some("token-a".to_owned()), None));
+        b.save(credentials("token-b")).await.unwrap();
+        assert_eq!(token(&a).as_deref(), Some("token-a"));
+        std::fs::copy(a.path.as_ref().unwrap(), b.path.as_ref().unwrap()).unwrap();
+        assert!(b.read().is_err_and(|why| !why.contains("token-a")), "it says whose it is");
+        assert!(a.forget().unwrap() && !a.forget().unwrap());
+        assert_eq!(token(&a), None);
+        assert!(entry(&Store::new(None), "https://x.example").save(credentials("t")).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_refused_grant_is_forgotten_unless_another_came() {
+        let user = tempfile::tempdir().unwrap();
+        let a = entry(&Store::new(Some(user.path())), "https://x.example/a");
+        a.save(credentials("newer")).await.unwrap();
+        a.on_refresh_token_rejected(&credentials("older")).await.unwrap();
+        assert_eq!(token(&a).as_deref(), Some("newer"));
+        a.on_refresh_token_rejected(&credentials("newer")).await.unwrap();
+        assert_eq!(token(&a), None);
+    }
+
+    #[tokio::test]
+    async fn a_secret_of_a_client_stays_with_it() {
+        let user = tempfile::tempdir().unwrap();
+        let store = Store::new(Some(user.path()));
+        let registered = entry(&store, "https://x.example/a");
+        registered.keep_secret("cl1ent-secret".to_owned());
+        registered.save(credentials("first")).await.unwrap();
+        let later = entry(&store, "https://x.example/a");
+        later.save(credentials("second")).await.unwrap();
+        assert_eq!(later.read().unwrap().unwrap().client_secret.as_deref(), Some("cl1ent-secret"));
+    }
+
+    #[tokio::test]
+    async fn one_at_a_time_refreshes() {
+        let user = tempfile::tempdir().unwrap();
+        let store = Store::new(Some(user.path()));
+        let (a, same) = (entry(&store, "https://x.example/a"), entry(&store, "https://x.example/a"));
+        let guard = a.acquire_refresh_guard().await.unwrap();
+        let path = same.path.clone().unwrap();
+        assert!(try_lock(&path).unwrap().is_none(), "somebody has it");
+        assert!(entry(&store, "https://x.example/b").acquire_refresh_guard().await.is_ok(), "another server's is free");
+        drop(guard);
+        assert!(same.acquire_refresh_guard().await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn two_processes_lose_nothing() {
+        let user = tempfile::tempdir().unwrap();
+        let entries: Vec<Entry> =
+            (0..8).map(|n| entry(&Store::new(Some(user.path())), &format!("https://x.example/{}", n % 4))).collect();
+        std::thread::scope(|scope| {
+            for (n, entry) in entries.iter().enumerate() {
+                scope.spawn(move || entry.write(credentials(&format!("token-{}", n % 4))).unwrap());
+            }
+        });
+        for (n, entry) in entries.iter().enumerate() {
+            assert_eq!(token(entry), Some(format!("token-{}", n % 4)));
+        }
+    }
+}

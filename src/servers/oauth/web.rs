@@ -74,6 +74,8 @@ impl Web {
     }
 
     async fn send(&self, request: OAuthHttpRequest) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
+        // What was refused before says nothing of what comes now.
+        let _ = self.refused();
         let request = reqwest::Request::try_from(request.request)?;
         let host = request.url().host_str().unwrap_or_default().to_owned();
         if !self.resource.trusts(request.url()) {
