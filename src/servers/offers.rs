@@ -220,6 +220,10 @@ mod tests {
             assert!(!offer.description.is_empty(), "{name}");
         }
         assert_eq!(known["github"].needs(), ["GITHUB_TOKEN"]);
+        for (name, offer) in known.iter().filter(|(_, offer)| offer.oauth) {
+            let is_sound = offer.url.is_some() && offer.headers.is_empty() && offer.needs().is_empty();
+            assert!(is_sound, "{name}: a header would win over the sign-in");
+        }
     }
 
     #[test]
