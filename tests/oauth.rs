@@ -164,7 +164,7 @@ fn conn_6_a_model_authorizes_nothing_without_an_approval() {
 
 #[test]
 fn conn_6_a_host_without_a_card_gets_the_link_and_the_sign_in_goes_on() {
-    let (files, server) = (Files::new(), Guarded::new(Habits::default()));
+    let (files, server) = (Files::new(), Guarded::new(Habits { confidential: true, ..Habits::default() }));
     let mut sidecar = attached_as(&files, json!({ "safe": server.entry() }), json!({ "approve": true }));
     until_state(&mut sidecar, "safe", "needs_authorization");
     let begin = |sidecar: &mut Sidecar, force| {
@@ -187,6 +187,24 @@ fn conn_6_a_host_without_a_card_gets_the_link_and_the_sign_in_goes_on() {
     let again = begin(&mut sidecar, true);
     assert_eq!(again["status"], "pending", "{again}");
     assert_eq!(follow(again["connect_url"].as_str().unwrap()).status, 200);
+    server.wait_for_sessions(2);
+    until_state(&mut sidecar, "safe", "ready");
+    server.revoke();
+    assert_eq!(text(&call_approved(&mut sidecar)), "somebody", "refreshed by the client that was registered last");
+}
+
+#[test]
+fn a_sign_in_of_another_process_is_taken_up_even_if_nobody_waited_for_it() {
+    let (files, server) = (Files::new(), Guarded::new(Habits { confidential: true, ..Habits::default() }));
+    let mut sidecar = attached(&files, json!({ "safe": server.entry() }));
+    sign_in(&files);
+    until_state(&mut sidecar, "safe", "ready");
+    sign_in(&files);
+    server.revoke();
+    assert!(error(&call(&mut sidecar, TOOL, json!({}))).contains("sign in"), "the client is another now");
+    until_state(&mut sidecar, "safe", "needs_authorization");
+    until_state(&mut sidecar, "safe", "ready");
+    assert_eq!(text(&call(&mut sidecar, TOOL, json!({}))), "somebody");
 }
 
 #[test]
@@ -241,6 +259,16 @@ fn a_visit_that_does_not_know_the_state_changes_nothing() {
     let shown = browse(&sent);
     assert!(shown.page.contains("no-store") && shown.page.contains("no-referrer"), "{shown:?}");
     assert!(authorizing.end().0, "the true one is taken all the same");
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_and_keeps_nothing() {
+    let (files, server) = (Files::new(), Guarded::new(Habits::default()));
+    files.save("mcp.json", json!({ "mcpServers": { "safe": server.entry() } }));
+    let mut authorizing = Authorizing::start(&files);
+    assert!(Command::new("kill").args(["-INT", &authorizing.child.id().to_string()]).status().unwrap().success());
+    assert!(!authorizing.child.wait().unwrap().success());
+    assert!(grants(&files).is_empty());
 }
 
 #[test]
@@ -399,9 +427,9 @@ fn conn_7_no_token_code_verifier_or_secret_is_in_anything_that_comes_out() {
     until_state(&mut sidecar, "safe", "ready");
     hear(call_approved(&mut sidecar));
     // A server that repeats what it was sent, and an authorization server that does.
-    server.behave(|habits| habits.broken = true);
+    server.behave(|habits| habits.tells = true);
     hear(call_approved(&mut sidecar));
-    server.behave(|habits| (habits.broken, habits.refuses_refresh) = (false, true));
+    server.behave(|habits| (habits.tells, habits.refuses_refresh) = (false, true));
     server.revoke();
     hear(call_approved(&mut sidecar));
     hear(until_state(&mut sidecar, "safe", "needs_authorization"));

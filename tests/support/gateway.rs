@@ -104,6 +104,13 @@ impl Gateway {
         asked.clone()
     }
 
+    /// Until what it was asked is as it should be.
+    pub fn wait_until(&self, is: impl Fn(&[Asked]) -> bool) {
+        let asked = self.shared.asked.lock().unwrap();
+        let waited = self.shared.news.wait_timeout_while(asked, Duration::from_secs(30), |asked| !is(asked));
+        assert!(!waited.unwrap().1.timed_out(), "what is waited for in time");
+    }
+
     /// Routes it was asked so far.
     pub fn routes(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.route).collect()

@@ -32,8 +32,8 @@ pub struct Habits {
     pub token_endpoint: Option<String>,
     /// The metadata is about this resource.
     pub resource: Option<String>,
-    /// What every MCP request is answered with, instead.
-    pub broken: bool,
+    /// Calls are refused with what was sent.
+    pub tells: bool,
 }
 
 /// A code and what it was given for.
@@ -51,7 +51,8 @@ struct State {
     clients: BTreeMap<String, String>,
     codes: BTreeMap<String, Code>,
     access: BTreeSet<String>,
-    refresh: BTreeSet<String>,
+    /// Clients by the refresh tokens that were given to them.
+    refresh: BTreeMap<String, String>,
     /// Verifiers that were shown.
     verifiers: Vec<String>,
 }
@@ -108,6 +109,12 @@ impl Guarded {
         self.gateway.routes().iter().filter(|asked| asked.split('?').next() == Some(route)).count()
     }
 
+    /// Until so many sessions were begun with a token.
+    pub fn wait_for_sessions(&self, count: usize) {
+        let begun = |asked: &&Asked| asked.body["method"] == "initialize" && !asked.header("authorization").is_empty();
+        self.gateway.wait_until(|asked| asked.iter().filter(begun).count() >= count);
+    }
+
     /// How often a token was asked for in this way.
     pub fn grants(&self, kind: &str) -> usize {
         let asked = self.gateway.asked().into_iter();
@@ -149,7 +156,7 @@ impl State {
                 self.clients.insert(client.clone(), redirects[0].as_str().unwrap().to_owned());
                 let mut registered = json!({ "client_id": client, "redirect_uris": redirects });
                 if self.habits.confidential {
-                    registered["client_secret"] = format!("{SECRET}of-{client}").into();
+                    registered["client_secret"] = secret_of(&client).into();
                 }
                 Reply::Json(201, registered)
             }
@@ -169,15 +176,17 @@ impl State {
         if route != "POST /mcp" {
             return Reply::Json(405, Value::Null);
         }
-        if self.habits.broken {
-            return Reply::Json(500, json!({ "you sent": asked.header("authorization") }));
-        }
         let result = match asked.body["method"].as_str().unwrap_or_default() {
             "initialize" => json!({
                 "protocolVersion": asked.body["params"]["protocolVersion"],
                 "capabilities": { "tools": {} }, "serverInfo": { "name": "guarded", "version": "1" },
             }),
             "tools/list" => json!({ "tools": [{ "name": "whoami", "inputSchema": { "type": "object" } }] }),
+            "tools/call" if self.habits.tells => {
+                let error = json!({ "code": -32000, "message": asked.header("authorization"), "data": token });
+                let answer = json!({ "jsonrpc": "2.0", "id": asked.body["id"], "error": error }).to_string();
+                return Reply::With(200, vec![("content-type", "application/json".to_owned())], answer);
+            }
             "tools/call" => json!({ "content": [{ "type": "text", "text": "somebody" }] }),
             _ => return Reply::With(202, vec![], String::new()),
         };
@@ -215,34 +224,52 @@ impl State {
         if text("resource") != format!("{here}/mcp") {
             return refused("invalid_target");
         }
-        if self.habits.confidential && !asked.header("authorization").starts_with("Basic ") {
-            return refused("invalid_client");
-        }
-        match &*text("grant_type") {
+        let is_client = |confidential: bool, client: &str| match confidential {
+            true => {
+                let shown = base64url(format!("{client}:{}", secret_of(client)).as_bytes());
+                let sent = asked.header("authorization").trim_start_matches("Basic ").trim_end_matches('=');
+                sent.replace('+', "-").replace('/', "_") == shown
+            }
+            false => client == text("client_id"),
+        };
+        let client = match &*text("grant_type") {
             "authorization_code" => {
                 self.verifiers.push(text("code_verifier"));
                 let Some(code) = self.codes.remove(&text("code")) else { return refused("invalid_grant") };
-                let is_client = self.habits.confidential || code.client == text("client_id");
+                if !is_client(self.habits.confidential, &code.client) {
+                    return refused("invalid_client");
+                }
                 let proven = code.challenge == base64url(&Sha256::digest(text("code_verifier")));
-                if !(is_client && proven && code.redirect == text("redirect_uri")) {
+                if !(proven && code.redirect == text("redirect_uri")) {
                     return refused("invalid_grant");
                 }
+                code.client
             }
             "refresh_token" => {
-                if self.habits.refuses_refresh || !self.refresh.remove(&text("refresh_token")) {
+                let client = self.refresh.remove(&text("refresh_token"));
+                let Some(client) = client.filter(|_| !self.habits.refuses_refresh) else {
                     return refused("invalid_grant");
+                };
+                if !is_client(self.habits.confidential, &client) {
+                    return refused("invalid_client");
                 }
+                client
             }
             _ => return refused("unsupported_grant_type"),
-        }
+        };
         let (access, refresh) = (self.secret("access"), self.secret("refresh"));
         self.access.insert(access.clone());
-        self.refresh.insert(refresh.clone());
+        self.refresh.insert(refresh.clone(), client);
         let granted = json!({
             "access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": 3600,
         });
         Reply::With(200, vec![("content-type", "application/json".to_owned())], granted.to_string())
     }
+}
+
+/// The secret of a client that has one.
+fn secret_of(client: &str) -> String {
+    format!("{SECRET}of-{client}")
 }
 
 /// What a browser was shown.

@@ -141,7 +141,9 @@ async fn prepare(
         }
         None => {
             let registered = manager.register_client(NAME, redirect, &scopes).await?;
-            registered.client_secret.into_iter().for_each(|secret| entry.keep_secret(secret));
+            if let Some(secret) = registered.client_secret {
+                entry.keep_secret(registered.client_id, secret);
+            }
         }
     }
     let link = manager.get_authorization_url(&scopes).await?;

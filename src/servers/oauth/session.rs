@@ -15,7 +15,7 @@ use super::web::Web;
 /// Why that cannot be said now, for a person.
 pub async fn manager(entry: &Entry, client: &Client) -> Result<Option<AuthorizationManager>, String> {
     let (reading, id) = (entry.clone(), client.id.clone());
-    let kept = tokio::task::spawn_blocking(move || reading.read()).await;
+    let kept = tokio::task::spawn_blocking(move || reading.take_up()).await;
     let kept = kept.map_err(|_| "what was granted for it was not read")??;
     let is_same = |granted: &String| id.as_ref().is_none_or(|id| id == granted);
     let kept = kept.filter(|kept| kept.credentials.token_response.is_some() && is_same(&kept.credentials.client_id));

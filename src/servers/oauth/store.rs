@@ -6,7 +6,7 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -39,7 +39,7 @@ impl Store {
     /// What was granted for one server. What is read of it is never shown in texts that `learned` masks.
     pub fn entry(&self, resource: &Resource, learned: Learned) -> Entry {
         let path = self.folder.as_ref().map(|folder| folder.join(format!("{}.json", resource.file_stem())));
-        Entry { path, resource: resource.clone(), learned, secret: Arc::default(), seen: Arc::default() }
+        Entry { path, resource: resource.clone(), learned, registered: Arc::default(), seen: Arc::default() }
     }
 }
 
@@ -52,9 +52,9 @@ pub struct Entry {
     path: Option<PathBuf>,
     resource: Resource,
     learned: Learned,
-    /// That of a client that has just been registered.
-    secret: Arc<OnceLock<String>>,
-    /// The file as it was when it was last read or written here.
+    /// A client that has just been registered, and its secret.
+    registered: Arc<Mutex<Option<(String, String)>>>,
+    /// The file as it was when it was last taken up or written here.
     seen: Arc<Mutex<Stamp>>,
 }
 
@@ -74,13 +74,21 @@ impl Entry {
         &self.resource
     }
 
+    /// What is kept, to be used from now on; see [`Self::granted_elsewhere`].
+    ///
+    /// # Errors
+    /// As of [`Self::read`].
+    pub(super) fn take_up(&self) -> Result<Option<Kept>, String> {
+        self.see(self.path.as_deref().and_then(stamp));
+        self.read()
+    }
+
     /// What is kept; nothing where there is none.
     ///
     /// # Errors
     /// Why the file is not taken, for a person.
-    pub(super) fn read(&self) -> Result<Option<Kept>, String> {
+    fn read(&self) -> Result<Option<Kept>, String> {
         let Some(path) = &self.path else { return Ok(None) };
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = stamp(path);
         let told = |why: &Unread| why.told().map(|why| format!("{}: {why}", path.display()));
         let text = match private_file::read(path) {
             Ok(text) => text,
@@ -106,21 +114,27 @@ impl Entry {
     }
 
     /// Keeps the secret of a client that has just been registered with what it will be granted.
-    pub(super) fn keep_secret(&self, secret: String) {
+    pub(super) fn keep_secret(&self, client: String, secret: String) {
         self.learned.add(&secret);
-        let _ = self.secret.set(secret);
+        *self.registered.lock().unwrap_or_else(PoisonError::into_inner) = Some((client, secret));
+    }
+
+    fn see(&self, stamp: Stamp) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = stamp;
     }
 
     fn write(&self, credentials: StoredCredentials) -> Result<(), String> {
         let path = self.path.as_ref().ok_or("there is no folder for the user's configuration: set XDG_CONFIG_HOME")?;
         let before = self.read().ok().flatten().filter(|kept| kept.credentials.client_id == credentials.client_id);
-        let client_secret = self.secret.get().cloned().or_else(|| before.and_then(|kept| kept.client_secret));
+        let registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let registered = registered.filter(|(client, _)| *client == credentials.client_id).map(|(_, secret)| secret);
+        let client_secret = registered.or_else(|| before.and_then(|kept| kept.client_secret));
         let kept = Kept { resource: self.resource.to_string(), client_secret, credentials };
         self.learn(&kept);
         let text = serde_json::to_string_pretty(&kept).map_err(|_| "what was granted is no JSON")?;
         let failed = |error: io::Error| format!("{} cannot be written: {error}", path.display());
         private_file::write(path, &format!("{text}\n")).map_err(failed)?;
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = stamp(path);
+        self.see(stamp(path));
         Ok(())
     }
 
@@ -136,11 +150,11 @@ impl Entry {
             Err(error) => return Err(error),
         };
         let _ = std::fs::remove_file(lock_of(path));
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.see(None);
         Ok(removed)
     }
 
-    /// Waits until somebody else has written what was granted: another process, or another sign-in.
+    /// Waits until another process has written what was granted, since it was last taken up or written here.
     pub async fn granted_elsewhere(&self) {
         loop {
             tokio::time::sleep(LOOK).await;
@@ -293,11 +307,15 @@ mod tests {
         let user = tempfile::tempdir().unwrap();
         let store = Store::new(Some(user.path()));
         let registered = entry(&store, "https://x.example/a");
-        registered.keep_secret("cl1ent-secret".to_owned());
+        registered.keep_secret("other".to_owned(), "0ther-secret".to_owned());
+        registered.keep_secret("client".to_owned(), "cl1ent-secret".to_owned());
         registered.save(credentials("first")).await.unwrap();
         let later = entry(&store, "https://x.example/a");
         later.save(credentials("second")).await.unwrap();
         assert_eq!(later.read().unwrap().unwrap().client_secret.as_deref(), Some("cl1ent-secret"));
+        later.keep_secret("other".to_owned(), "0ther-secret".to_owned());
+        later.save(credentials("third")).await.unwrap();
+        assert_eq!(later.read().unwrap().unwrap().client_secret.as_deref(), Some("cl1ent-secret"), "that is another's");
     }
 
     #[tokio::test]
