@@ -138,7 +138,7 @@ async fn unauthorized(server: &Server) {
         // Only another entry helps, which is another server.
         None => std::future::pending().await,
     }
-    server.change(|view| view.state = State::Starting);
+    server.change(|view| (view.state, view.reason) = (State::Starting, None));
 }
 
 /// Why a server does not run.

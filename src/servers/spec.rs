@@ -3,7 +3,7 @@
 //! Reading never fails: what cannot be read is a diagnostic with its place, and the server is started only if what is
 //! left makes sense. No value of an entry stands in a message: it may be secret.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -115,19 +115,27 @@ pub enum Reach {
 }
 
 /// Secrets that are learned after the entry was read, such as tokens; clones are the same. They say nothing of which server
-/// it is.
+/// it is. Of a server whose tokens are refreshed for months the last [`LEARNED`] are kept.
 #[derive(Clone, Default)]
-pub struct Learned(Arc<RwLock<BTreeSet<String>>>);
+pub struct Learned(Arc<RwLock<VecDeque<String>>>);
+
+/// Older tokens have expired.
+const LEARNED: usize = 64;
 
 impl Learned {
     /// One more, if it is long enough to be one.
     pub fn add(&self, secret: &str) {
-        if secret.len() >= SHORTEST_SECRET {
-            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned());
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if secret.len() < SHORTEST_SECRET || known.iter().any(|known| known == secret) {
+            return;
         }
+        if known.len() >= LEARNED {
+            known.pop_front();
+        }
+        known.push_back(secret.to_owned());
     }
 
-    fn all(&self) -> BTreeSet<String> {
+    fn all(&self) -> VecDeque<String> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -819,6 +827,9 @@ mod tests {
         let spec = run(json!({ "url": url, "oauth": {"client_id": "a", "client_secret": "abcdefgh"} }));
         spec.learned.add("l3arned-token");
         assert_eq!(spec.masked("abcdefgh l3arned-token"), "*** ***");
+        (0..2 * LEARNED).for_each(|n| spec.learned.add(&format!("t0ken-{n:04}")));
+        let last = format!("t0ken-{:04}", 2 * LEARNED - 1);
+        assert_eq!((spec.masked(&last).as_str(), spec.learned.all().len()), ("***", LEARNED));
     }
 
     #[test]

@@ -26,6 +26,8 @@ const PATH: &str = "/callback";
 const VISITORS: usize = 8;
 /// How long one visit may take, the exchange of the code included.
 const VISIT: Duration = Duration::from_secs(60);
+/// How long nobody is let in where the system refuses to.
+const NO_ROOM: Duration = Duration::from_millis(100);
 /// How long the last page is waited for.
 const LAST_PAGE: Duration = Duration::from_secs(2);
 
@@ -88,7 +90,12 @@ impl Redirect {
         loop {
             tokio::select! {
                 Some(visit) = visitors.recv() => return visit,
-                Ok((stream, _)) = self.listener.accept() => {
+                accepted = self.listener.accept() => {
+                    let Ok((stream, _)) = accepted else {
+                        // The system has no room for one more now.
+                        tokio::time::sleep(NO_ROOM).await;
+                        continue;
+                    };
                     while self.visits.try_join_next().is_some() {}
                     if self.visits.len() < VISITORS {
                         let (state, sender) = (state.to_owned(), sender.clone());
