@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 /// What each module of the crate may name of the others.
 const ARROWS: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
+    ("private_file", &[]),
     ("signals", &[]),
     ("catalog", &[]),
     ("call", &[]),
     ("protocol", &["catalog", "diagnostic"]),
     ("rpc", &["protocol"]),
     ("workspace", &["catalog", "diagnostic"]),
-    ("connectors", &["catalog", "call", "diagnostic"]),
-    ("servers", &["workspace", "catalog", "diagnostic"]),
+    ("connectors", &["catalog", "call", "diagnostic", "private_file"]),
+    ("servers", &["workspace", "catalog", "diagnostic", "private_file"]),
     ("server", &["connectors", "servers", "rpc", "protocol", "workspace", "catalog", "call", "diagnostic"]),
     ("share", &["signals", "server", "rpc", "protocol", "workspace"]),
     ("host", &["rpc", "protocol"]),

@@ -231,12 +231,15 @@ type ConfigResult struct {
 
 // ConnectionCard: One account on the card.
 type ConnectionCard struct {
-	// The connector's slug.
+	// The connector's slug, or the MCP server's name.
 	Connector string `json:"connector"`
-	// `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`; `skipped` once the person passed it over.
+	// `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`; `skipped` once the person passed it over; of an MCP
+	// server also `denied`.
 	Status string `json:"status"`
 	// Where the person signs in.
 	ConnectURL string `json:"connectUrl,omitempty"`
+	// True of an MCP server.
+	MCP bool `json:"mcp,omitempty"`
 }
 
 // ConnectionsChanged: Parameters of `connections/didChange`: the card, as its accounts stand now.
@@ -485,7 +488,7 @@ type ListedSource struct {
 	Toolset string `json:"toolset"`
 	// Where it was registered.
 	Origin ListedSourceOrigin `json:"origin"`
-	// `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`.
+	// `ready`; of an MCP server also `starting`, `down`, `needs_authorization`, `disabled` or `untrusted`.
 	State ListedSourceState `json:"state"`
 	// Tools in scope.
 	ToolCount uint64 `json:"toolCount"`
@@ -509,11 +512,12 @@ type ListedSourceState string
 
 // Values of ListedSourceState.
 const (
-	ListedSourceStateReady     ListedSourceState = "ready"
-	ListedSourceStateStarting  ListedSourceState = "starting"
-	ListedSourceStateDown      ListedSourceState = "down"
-	ListedSourceStateDisabled  ListedSourceState = "disabled"
-	ListedSourceStateUntrusted ListedSourceState = "untrusted"
+	ListedSourceStateReady              ListedSourceState = "ready"
+	ListedSourceStateStarting           ListedSourceState = "starting"
+	ListedSourceStateDown               ListedSourceState = "down"
+	ListedSourceStateNeedsAuthorization ListedSourceState = "needs_authorization"
+	ListedSourceStateDisabled           ListedSourceState = "disabled"
+	ListedSourceStateUntrusted          ListedSourceState = "untrusted"
 )
 
 // ListedTool: A tool in `registry/list`.
@@ -850,7 +854,7 @@ type SourceStatus struct {
 	Name string `json:"name"`
 	// Where it was registered.
 	Origin SourceStatusOrigin `json:"origin"`
-	// `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`.
+	// `ready`; of an MCP server also `starting`, `down`, `needs_authorization`, `disabled` or `untrusted`.
 	State SourceStatusState `json:"state"`
 	// Number of tools.
 	ToolCount uint64 `json:"toolCount"`
@@ -880,11 +884,12 @@ type SourceStatusState string
 
 // Values of SourceStatusState.
 const (
-	SourceStatusStateReady     SourceStatusState = "ready"
-	SourceStatusStateStarting  SourceStatusState = "starting"
-	SourceStatusStateDown      SourceStatusState = "down"
-	SourceStatusStateDisabled  SourceStatusState = "disabled"
-	SourceStatusStateUntrusted SourceStatusState = "untrusted"
+	SourceStatusStateReady              SourceStatusState = "ready"
+	SourceStatusStateStarting           SourceStatusState = "starting"
+	SourceStatusStateDown               SourceStatusState = "down"
+	SourceStatusStateNeedsAuthorization SourceStatusState = "needs_authorization"
+	SourceStatusStateDisabled           SourceStatusState = "disabled"
+	SourceStatusStateUntrusted          SourceStatusState = "untrusted"
 )
 
 // StatusResult: Result of `status`.

@@ -327,10 +327,20 @@ pub enum Servers {
         #[command(flatten)]
         output: Output,
     },
-    /// Remove a server that was installed so
+    /// Remove a server that was installed so, and what was granted for it
     Remove {
         /// Its name
         name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Sign in to a server over HTTP by OAuth: prints a link and waits until you have followed it
+    Authorize {
+        /// Its name
+        name: String,
+        /// Forget what was granted for it instead
+        #[arg(long)]
+        forget: bool,
         #[command(flatten)]
         output: Output,
     },
@@ -344,7 +354,8 @@ impl Servers {
             | Self::Install { output, .. }
             | Self::Enable { output, .. }
             | Self::Disable { output, .. }
-            | Self::Remove { output, .. } => output,
+            | Self::Remove { output, .. }
+            | Self::Authorize { output, .. } => output,
         }
     }
 }

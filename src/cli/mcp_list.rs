@@ -29,7 +29,8 @@ pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report,
     let raw = sidecar.settled()?;
     let status: Status = read(&raw)?;
     let servers: Vec<&SourceStatus> = status.sources.iter().filter(|source| source.origin == "server").collect();
-    let failed = servers.iter().any(|server| matches!(server.state.as_str(), "down" | "starting"));
+    let failed =
+        servers.iter().any(|server| matches!(server.state.as_str(), "down" | "starting" | "needs_authorization"));
     if args.json {
         return Ok(Report::json(&servers_of(&raw)?).failed_if(failed));
     }

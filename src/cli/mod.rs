@@ -5,6 +5,7 @@
 
 mod answers;
 mod assemble;
+mod authorize;
 mod check;
 mod client;
 mod completions;

@@ -7,13 +7,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::authorize;
 use super::failure::Failure;
 use super::flags::{Common, Output, Servers};
 use super::page::{Page, Style};
 use super::report::Report;
 use super::table::Column;
 use super::terminal::Terminal;
+use crate::servers::oauth::{Resource, Store};
 use crate::servers::offers::{self, Offer};
+use crate::servers::spec::Learned;
 
 const OFFERS: [Column; 3] = [Column::name("SERVER"), Column::word("STATE"), Column::text("WHAT IT IS FOR")];
 
@@ -28,7 +31,11 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
     let user = options.places.user.clone();
     let user =
         user.ok_or_else(|| Failure::Other("there is no folder for configuration: set XDG_CONFIG_HOME".to_owned()))?;
-    let states = |name: &str| state(&offers::file_of(&user, name));
+    let grants = Store::new(Some(&user));
+    let states = |name: &str| match (state(&offers::file_of(&user, name)), offers.get(name)) {
+        ("installed", Some(offer)) if !is_granted(&grants, offer) => "needs_authorization",
+        (state, _) => state,
+    };
     let done = |name: &str, output: &Output, text: String, more: Value| {
         if output.json {
             let mut object = json!({ "name": name });
@@ -60,6 +67,9 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
             let text = format!("Installed `{name}` ({}) in {}.", shown(offer), path.display());
             let more = json!({ "file": path, "entry": offer.entry(), "missing_variables": missing });
             let report = done(name, output, text, more);
+            if offer.oauth {
+                return Ok(report.with_note(format!("sign in to it: toolscout servers authorize {name}")));
+            }
             Ok(if missing.is_empty() {
                 report
             } else {
@@ -81,9 +91,16 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
         }
         Servers::Remove { name, output } => {
             named(name)?;
+            let grant = authorize::last_grant(&options, name);
             offers::remove(&user, name).map_err(|error| failed(name, error))?;
-            Ok(done(name, output, format!("Removed `{name}`."), json!({ "removed": true })))
+            let forgotten = grant.map_or(Ok(false), |grant| grant.forget());
+            let forgotten =
+                forgotten.map_err(|error| Failure::system("what was granted for it cannot be forgotten", &error))?;
+            let more = if forgotten { " and forgot what was granted for it" } else { "" };
+            let text = format!("Removed `{name}`{more}.");
+            Ok(done(name, output, text, json!({ "removed": true, "forgotten": forgotten })))
         }
+        Servers::Authorize { name, forget, output } => authorize::run(common, name, *forget, output, terminal),
     }
 }
 
@@ -93,6 +110,12 @@ fn state(path: &PathBuf) -> &'static str {
         Ok(_) => "installed",
         Err(_) => "available",
     }
+}
+
+/// Whether nobody has to sign in to it, or somebody has.
+fn is_granted(grants: &Store, offer: &Offer) -> bool {
+    let resource = offer.url.as_ref().filter(|_| offer.oauth).and_then(|url| Resource::read(url).ok());
+    resource.is_none_or(|resource| grants.entry(&resource, Learned::default()).is_granted().unwrap_or(false))
 }
 
 fn shown(offer: &Offer) -> String {

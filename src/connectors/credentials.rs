@@ -4,91 +4,14 @@
 //! token is only ever given out for the gateway that it was stored for.
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::origin::Origin;
 use super::token::Token;
-
-/// Bytes of the largest file that is read.
-const LARGEST: u64 = 256 << 10;
-
-/// Why a file with a token in it is not taken.
-#[derive(Debug)]
-pub enum Unread {
-    /// There is none.
-    Missing,
-    /// Others than its owner may read or write it.
-    Exposed,
-    /// It is no regular file of a sensible size, or the system refused.
-    Failed(String),
-    /// It does not say what it should.
-    Malformed(&'static str),
-}
-
-impl Unread {
-    /// For a person: what is wrong and what to do. `None` where nothing is.
-    pub fn told(&self) -> Option<String> {
-        match self {
-            Self::Missing => None,
-            Self::Exposed => Some(
-                "others than its owner may read it, so the token in it is not used: take their rights away (chmod 600)"
-                    .into(),
-            ),
-            Self::Failed(why) => Some(format!("it cannot be read: {why}")),
-            Self::Malformed(why) => Some(format!("it is of no use: {why}")),
-        }
-    }
-}
-
-/// The text of a file that is its owner's alone.
-///
-/// # Errors
-/// See [`Unread`].
-pub(super) fn read_private(path: &Path) -> Result<String, Unread> {
-    let (text, found) = read(path)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        if found.permissions().mode() & 0o077 != 0 {
-            return Err(Unread::Exposed);
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = found;
-    Ok(text)
-}
-
-/// The text of a regular file, and what that very file is. A pipe is not waited for, nor a device opened.
-fn read(path: &Path) -> Result<(String, fs::Metadata), Unread> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Unread::Missing,
-        _ => Unread::Failed(error.to_string()),
-    };
-    let regular = |found: &fs::Metadata| match found.is_file() {
-        true => Ok(()),
-        false => Err(Unread::Failed("it is no regular file".into())),
-    };
-    regular(&fs::metadata(path).map_err(failed)?)?;
-    let mut options = fs::OpenOptions::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        // Another may stand there by now.
-        options.custom_flags((rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits().cast_signed());
-    }
-    let file = options.read(true).open(path).map_err(failed)?;
-    let found = file.metadata().map_err(failed)?;
-    regular(&found)?;
-    let mut text = String::new();
-    file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > LARGEST {
-        return Err(Unread::Failed(format!("it has more than {LARGEST} bytes")));
-    }
-    Ok((text, found))
-}
+use crate::private_file::{self, Unread};
 
 /// Where the file is in the user's folder.
 pub fn path_in(folder: &Path) -> PathBuf {
@@ -103,7 +26,7 @@ pub type Stored = (Origin, Result<Token, Unread>);
 /// # Errors
 /// See [`Unread`]; of one entry, that it is malformed.
 pub fn stored(folder: &Path) -> Result<Vec<Stored>, Unread> {
-    let file = match read_private(&path_in(folder)) {
+    let file = match private_file::read(&path_in(folder)) {
         Ok(text) => parse(&text)?,
         Err(Unread::Missing) => return Ok(Vec::new()),
         Err(why) => return Err(why),
@@ -164,7 +87,7 @@ pub fn remove(folder: &Path, origin: Option<&Origin>) -> io::Result<Vec<String>>
 
 /// What the file says, whoever may read it: it is about to be its owner's alone.
 fn existing(folder: &Path) -> io::Result<Map<String, Value>> {
-    match read(&path_in(folder)) {
+    match private_file::read_exposed(&path_in(folder)) {
         Ok((text, _)) => parse(&text).map_err(|_| io::Error::other("what is in it is no JSON map")),
         Err(Unread::Missing) => Ok(Map::new()),
         Err(why) => Err(io::Error::other(why.told().unwrap_or_default())),
@@ -173,7 +96,7 @@ fn existing(folder: &Path) -> io::Result<Map<String, Value>> {
 
 /// Held while the file is read to be written: of two who sign in at once neither loses the other's token.
 fn alone(folder: &Path) -> io::Result<fs::File> {
-    create_folder(folder)?;
+    private_file::make_folder(folder)?;
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -187,13 +110,6 @@ fn alone(folder: &Path) -> io::Result<fs::File> {
     Ok(lock)
 }
 
-fn create_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
-}
-
 fn parse(text: &str) -> Result<Map<String, Value>, Unread> {
     if text.trim().is_empty() {
         return Ok(Map::new());
@@ -204,34 +120,7 @@ fn parse(text: &str) -> Result<Map<String, Value>, Unread> {
 
 fn write(folder: &Path, file: &Map<String, Value>) -> io::Result<()> {
     let text = serde_json::to_string_pretty(file)?;
-    write_private(&path_in(folder), &format!("{text}\n"))
-}
-
-/// Writes a file that is its owner's alone, whole or not at all. Where a link stands, what it leads to is written.
-///
-/// # Errors
-/// Those of the file system.
-pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    create_folder(folder)?;
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}", std::process::id()));
-    // One that another of this number left behind.
-    let _ = fs::remove_file(&beside);
-    let written = options.open(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    let written = written.and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    private_file::write(&path_in(folder), &format!("{text}\n"))
 }
 
 #[cfg(test)]
@@ -302,12 +191,12 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
         refused();
         fs::remove_file(&path).unwrap();
-        write_private(&path, &" ".repeat(LARGEST as usize + 1)).unwrap();
+        private_file::write(&path, &" ".repeat(private_file::LARGEST as usize + 1)).unwrap();
         refused();
         fs::remove_file(&path).unwrap();
         fs::create_dir(folder.path().join("elsewhere")).unwrap();
         let real = folder.path().join("elsewhere/mine.json");
-        write_private(&real, "{\"kept\": 1}").unwrap();
+        private_file::write(&real, "{\"kept\": 1}").unwrap();
         std::os::unix::fs::symlink(&real, &path).unwrap();
         store(folder.path(), &a, &secret).unwrap();
         assert!(fs::symlink_metadata(&path).unwrap().is_symlink(), "a person's link stays one");
@@ -336,11 +225,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let a = origin("https://a.example");
         for text in ["{\"tk_secret\"", "[\"tk_secret\"]", r#"{"gateways": {"https://a.example": {"token": 5}}}"#] {
-            write_private(&path_in(folder.path()), text).unwrap();
+            private_file::write(&path_in(folder.path()), text).unwrap();
             let why = token(folder.path(), &a).unwrap_err();
             assert!(!why.told().unwrap().contains("tk_secret"), "CONN-7: {text}");
         }
-        write_private(&path_in(folder.path()), "{\"tk_secret\"").unwrap();
+        private_file::write(&path_in(folder.path()), "{\"tk_secret\"").unwrap();
         assert!(store(folder.path(), &a, &Token::new("x").unwrap()).is_err(), "what a person wrote is not lost");
     }
 }

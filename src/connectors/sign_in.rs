@@ -3,11 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::credentials::{self, Stored, Unread};
+use super::credentials::{self, Stored};
 use super::origin::Origin;
 use super::token::Token;
 use crate::call::excerpt;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::private_file::{self, Unread};
 
 /// The variable that holds a token.
 pub const VARIABLE: &str = "TOOLSCOUT_GATEWAY_TOKEN";
@@ -122,7 +123,7 @@ fn refused(file: &Path, why: &str) -> Diagnostic {
 }
 
 fn of_file(path: &Path) -> Result<Token, Unread> {
-    let text = credentials::read_private(path)?;
+    let text = private_file::read(path)?;
     Token::new(&text).ok_or(Unread::Malformed("it should hold a token and nothing else"))
 }
 
@@ -160,7 +161,7 @@ mod tests {
         let origin = Origin::read("https://a.example").unwrap();
         credentials::store(folder.path(), &origin, &Token::new("stored").unwrap()).unwrap();
         let file = folder.path().join("token");
-        credentials::write_private(&file, "of-a-file\n").unwrap();
+        private_file::write(&file, "of-a-file\n").unwrap();
         let with_file = Settings { token_file: Some(file), ..plain.clone() };
         let with_both = Settings { environment: Some("of-the-environment".into()), ..with_file.clone() };
         for (settings, token) in [(plain, "stored"), (with_file, "of-a-file"), (with_both, "of-the-environment")] {
@@ -177,7 +178,7 @@ mod tests {
         let origin = Origin::read("https://a.example").unwrap();
         credentials::store(folder.path(), &origin, &Token::new("stored").unwrap()).unwrap();
         let blank = folder.path().join("blank");
-        credentials::write_private(&blank, "two words").unwrap();
+        private_file::write(&blank, "two words").unwrap();
         let absent = folder.path().join("absent");
         for (settings, file, part) in [
             (Settings { gateway_url: Some("http://a.example".into()), ..plain.clone() }, "config.yaml", "in the clear"),
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(named.sign_in().0.unwrap().origin, origins[1], "configuration wins");
         credentials::remove(folder.path(), Some(&origins[0])).unwrap();
         assert_eq!(plain.sign_in().0.unwrap().origin, origins[1]);
-        credentials::write_private(&credentials::path_in(folder.path()), "{").unwrap();
+        private_file::write(&credentials::path_in(folder.path()), "{").unwrap();
         assert_eq!(plain.sign_in().1[0].code, "gateway-token-refused");
     }
 

@@ -104,13 +104,17 @@ pub struct ShowConnectionsParams {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionCard {
-    /// The connector's slug.
+    /// The connector's slug, or the MCP server's name.
     pub connector: String,
-    /// `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`; `skipped` once the person passed it over.
+    /// `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`; `skipped` once the person passed it over; of an MCP
+    /// server also `denied`.
     pub status: String,
     /// Where the person signs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_url: Option<String>,
+    /// True of an MCP server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<bool>,
 }
 
 /// Parameters of `connections/didChange`: the card, as its accounts stand now.

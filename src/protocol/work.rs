@@ -438,8 +438,8 @@ pub struct SourceStatus {
     /// Where it was registered.
     #[schemars(extend("enum" = ["file", "connection", "server", "gateway"]))]
     pub origin: &'static str,
-    /// `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`.
-    #[schemars(extend("enum" = ["ready", "starting", "down", "disabled", "untrusted"]))]
+    /// `ready`; of an MCP server also `starting`, `down`, `needs_authorization`, `disabled` or `untrusted`.
+    #[schemars(extend("enum" = ["ready", "starting", "down", "needs_authorization", "disabled", "untrusted"]))]
     pub state: &'static str,
     /// Number of tools.
     pub tool_count: usize,

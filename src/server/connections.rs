@@ -3,6 +3,7 @@
 //! Nothing is connected or installed without a person: an account by signing in to it, a server by an approval that the
 //! host asks for. It never disconnects or removes.
 
+mod authorize;
 mod card;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use super::approval::approval;
 use super::connectors::{Access, access, told};
 use super::current::{Current, off_thread};
+use super::servers::Configured;
 use super::session::Session;
 use crate::call::Problem;
 use crate::call::connections::{Action, Target, Wanted, right_call};
@@ -23,6 +25,7 @@ use crate::connectors::{Account, Failure};
 use crate::protocol::errors::RpcError;
 use crate::protocol::host::ApproveParams;
 use crate::rpc::Call;
+use crate::servers::oauth::Ending;
 use crate::servers::offers::{self, Offer};
 
 /// Either an answer or a mistake, both for the model.
@@ -204,9 +207,8 @@ impl Asked<'_> {
         let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| *wanted == name);
         let configured =
             self.current.servers.iter().filter(|server| is_wanted(&server.name) && self.grants_server(&server.name));
-        let mut states: BTreeMap<String, Value> = configured
-            .map(|server| (server.name.clone(), json!({ "name": server.name, "state": server.state() })))
-            .collect();
+        let mut states: BTreeMap<String, Value> =
+            configured.map(|server| (server.name.clone(), server_state(server))).collect();
         for (name, offer) in offers.iter().filter(|(name, _)| is_wanted(name) && self.grants_server(name)) {
             let description: String = offer.description.chars().take(SHORT).collect();
             let state = || json!({ "name": name, "state": "not_installed", "description": description });
@@ -242,11 +244,10 @@ impl Asked<'_> {
                     let right = right_call(Action::Enable, &json!([{ "name": name, "mcp": true }]));
                     json!({ "name": name, "status": "disabled", "hint": format!("It is installed and switched off: {right}") })
                 }
-                (Action::Authorize, Some(_), _) => json!({
-                    "name": name, "status": "unsupported",
-                    "hint": "Signing in to an MCP server is done by a person, who puts a token for it under `headers` of its \
-                             entry in the configuration, as ${VARIABLE}.",
-                }),
+                (Action::Authorize, Some(_), _) => match configured {
+                    Some(server) => self.authorize(server, wanted.force).await?,
+                    None => unknown_server(name, &offers),
+                },
                 (_, None, Some(_)) => {
                     let right = right_call(Action::Install, &json!([{ "name": name, "mcp": true }]));
                     json!({ "name": name, "status": "not_installed", "hint": format!("Install it first: {right}") })
@@ -284,6 +285,10 @@ impl Asked<'_> {
         let set = |name: &String| opened.asking.environment.get(name).is_some_and(|value| !value.is_empty());
         let missing: Vec<String> = offer.needs().into_iter().filter(|name| !set(name)).collect();
         Ok(match written {
+            Ok(_) if offer.oauth => {
+                let right = right_call(Action::Authorize, &json!([{ "name": name, "mcp": true }]));
+                json!({ "name": name, "status": "installed", "hint": format!("A person signs in to it: {right}") })
+            }
             Ok(_) if missing.is_empty() => json!({ "name": name, "status": "installed" }),
             Ok(_) => json!({
                 "name": name, "status": "installed", "missing_variables": missing,
@@ -391,6 +396,24 @@ fn started(connection: &Connection) -> Value {
 fn unknown_app(slug: &str, list: &[Connector]) -> Value {
     let names = list.iter().map(|known| (known.connector.as_str(), known.connector.as_str()));
     json!({ "connector": slug, "status": "unknown", "suggestions": suggest::nearest(slug, names) })
+}
+
+/// What a configured server is doing, and where a sign-in to it stands.
+fn server_state(server: &Configured) -> Value {
+    let mut state = json!({ "name": server.name, "state": server.state() });
+    if server.state() != "needs_authorization" {
+        return state;
+    }
+    match server.attached().and_then(|attached| attached.sign_in()).map(|sign_in| sign_in.ending()) {
+        Some(None) => state["sign_in"] = "pending".into(),
+        Some(Some(ending)) if ending != Ending::Authorized => {
+            let (status, reason) = authorize::status(&ending);
+            state["sign_in"] = status.into();
+            state["reason"] = reason.into();
+        }
+        _ => {}
+    }
+    state
 }
 
 fn states_names(offers: &BTreeMap<String, Offer>) -> impl Iterator<Item = (&str, &str)> {

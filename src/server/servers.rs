@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::session::{Process, ServerAsking};
 use crate::catalog::source::{Kind, Origin, Source, SourceInfo};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -53,6 +55,7 @@ impl Configured {
                 State::Starting => "starting",
                 State::Ready => "ready",
                 State::Down => "down",
+                State::NeedsAuthorization => "needs_authorization",
             },
             Standing::Disabled => "disabled",
             Standing::Untrusted => "untrusted",
@@ -84,6 +87,10 @@ impl Configured {
                 (State::Starting, None) => "is still starting; try again in a moment".to_owned(),
                 (State::Starting, Some(reason)) => format!("is being started again ({reason}); try again in a moment"),
                 (State::Down, Some(reason)) => format!("is down: {reason}"),
+                (State::NeedsAuthorization, _) => {
+                    let right = json!({ "action": "authorize", "connectors": [{ "name": self.name, "mcp": true }] });
+                    format!("needs authorization: manage_connections {right}")
+                }
                 (State::Down, None) => "is down".to_owned(),
             },
             Standing::Faulty(why) => format!("is not run: {why}"),
@@ -168,6 +175,9 @@ fn one(process: &Process, name: &str, server: &Server, asking: Asking<'_>, befor
         diagnostics.extend(view.warnings.iter().map(|warning| say(warning.code, &warning.message)));
         if let (State::Down, Some(reason)) = (view.state, &view.reason) {
             diagnostics.push(say("server-down", reason));
+        }
+        if let (State::NeedsAuthorization, Some(reason)) = (view.state, &view.reason) {
+            diagnostics.push(say("server-needs-authorization", reason));
         }
     }
     let reason = match &standing {

@@ -68,7 +68,7 @@ impl Process {
     /// A process without connections.
     pub fn new(options: Options) -> Self {
         Self {
-            servers: Pool::new(options.launcher.clone(), options.cache.clone()),
+            servers: Pool::new(options.launcher.clone(), options.cache.clone(), options.places.user.as_deref()),
             started: Instant::now(),
             connections: AtomicUsize::new(0),
             checkers: Checkers::default(),

@@ -76,7 +76,7 @@ fn of_server(waiting: Waiting) -> Question {
                 _ => continue,
             },
             // What they hold may be secret.
-            "env" | "headers" => entry.value.entries().iter().map(|entry| Value::from(&*entry.key)).collect(),
+            "env" | "headers" | "oauth" => entry.value.entries().iter().map(|entry| Value::from(&*entry.key)).collect(),
             _ => continue,
         };
         shown.insert(entry.key.to_string(), value);

@@ -101,6 +101,8 @@ pub enum Failed {
     Told(String),
     /// The server ended meanwhile.
     Ended,
+    /// It wants somebody to sign in first: nothing was done.
+    Unauthorized,
     /// It could not be asked.
     Unreachable {
         /// What a person is to be told.
@@ -221,6 +223,7 @@ fn why(spec: &Spec, error: ServiceError) -> Failed {
             spec.shown_within(&format!("{}{data}", error.message), LONGEST_ERROR)
         }
         ServiceError::TransportClosed => return Failed::Ended,
+        ServiceError::TransportSend(error) if http::is_unauthorized(&error) => return Failed::Unauthorized,
         ServiceError::TransportSend(error) if http::is_forgotten(&error) || http::is_gone(&error) => {
             let why = spec.shown(&http::why(&error));
             return Failed::Unreachable { why, forgotten: http::is_forgotten(&error) };

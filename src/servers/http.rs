@@ -1,28 +1,39 @@
 //! A server that is reached over Streamable HTTP.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use rmcp::transport::auth::AuthError;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 
-use super::spec::Reach;
 use super::stdout::LONGEST;
 
-/// The way to a server; nothing is sent yet.
-///
-/// # Errors
-/// What a person is to be told.
-pub fn transport(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
-    let Reach::Http { url, headers } = reach else { return Err("it is reached over its standard streams".to_owned()) };
+/// A client as every server is to be spoken to with.
+pub(super) fn builder() -> reqwest::ClientBuilder {
     // Once a process; that it is there already is no error.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder()
+    reqwest::Client::builder()
         // A redirect could carry the headers, which are secret, to somebody else.
         .redirect(reqwest::redirect::Policy::none())
         // An idle connection whose last answer was not read to its end stalls the next request.
         .pool_max_idle_per_host(0)
-        .build()
-        .map_err(|error| format!("HTTP cannot be spoken here: {}", cause(&error)))?;
+}
+
+/// A client for servers.
+///
+/// # Errors
+/// What a person is to be told.
+pub fn client() -> Result<reqwest::Client, String> {
+    builder().build().map_err(|error| format!("HTTP cannot be spoken here: {}", cause(&error)))
+}
+
+/// The way to a server; nothing is sent yet.
+pub fn transport<C>(client: C, url: &str, headers: &BTreeMap<String, String>) -> StreamableHttpClientTransport<C>
+where
+    C: StreamableHttpClient + Sync,
+{
     let mut named = HashMap::new();
     for (name, value) in headers {
         // Their form was checked when the entry was read.
@@ -31,12 +42,12 @@ pub fn transport(reach: &Reach) -> Result<StreamableHttpClientTransport<reqwest:
             named.insert(name, value);
         }
     }
-    let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(named);
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(named);
     config.max_json_response_size = LONGEST;
     config.max_sse_event_size = LONGEST;
     // A new session may have other tools: its life begins again.
     config.reinit_on_expired_session = false;
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    StreamableHttpClientTransport::with_client(client, config)
 }
 
 /// Why something was not sent, without the address, which may hold a key.
@@ -51,6 +62,14 @@ pub fn why(error: &DynamicTransportError) -> String {
             format!("it redirects to another address (HTTP {status}), which is not followed: name that one in `url`")
         }
         Some(StreamableHttpError::AuthRequired(_)) => "it wants somebody to sign in (HTTP 401)".to_owned(),
+        Some(StreamableHttpError::InsufficientScope(_)) => {
+            "it wants more to be granted to it than was (HTTP 403): authorize it again".to_owned()
+        }
+        // The SDK's words for these repeat what was answered.
+        Some(StreamableHttpError::Auth(AuthError::CredentialStoreError(why))) => why.clone(),
+        Some(StreamableHttpError::Auth(_)) => {
+            "its token has expired and could not be refreshed now; it is tried again with the next call".to_owned()
+        }
         Some(error) => error.to_string(),
         None => cause(&*error.error),
     }
@@ -62,6 +81,12 @@ pub fn is_forgotten(error: &DynamicTransportError) -> bool {
     matches!(http, Some(StreamableHttpError::SessionExpired))
 }
 
+/// Whether the server wants somebody to sign in first, so that nothing was done.
+pub fn is_unauthorized(error: &DynamicTransportError) -> bool {
+    let http = error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+    matches!(http, Some(StreamableHttpError::AuthRequired(_)))
+}
+
 /// Whether the server was not there to be asked.
 pub fn is_gone(error: &DynamicTransportError) -> bool {
     let http = error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>();
@@ -69,7 +94,7 @@ pub fn is_gone(error: &DynamicTransportError) -> bool {
 }
 
 /// What is at the bottom of an error: `Connection refused` rather than that a request failed.
-fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {
         deepest = source;

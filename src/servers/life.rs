@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rmcp::ClientHandler;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::{ClientInitializeError, NotificationContext, Peer, RoleClient, RunningService, ServiceExt};
+use rmcp::transport::auth::AuthClient;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -14,11 +15,12 @@ use tokio_util::sync::CancellationToken;
 use super::cache::Cache;
 use super::call::Waiting;
 use super::http;
+use super::oauth;
 use super::process::{self, GRACE, Process, Starter};
-use super::server::{Server, State};
+use super::server::{Lost, Server, State};
 use super::spec::Reach;
 use super::stdout::{self, LONGEST};
-use super::tools::{self, Listed, Warning};
+use super::tools::{self, Listed, Unlisted, Warning};
 use super::transport::{Broken, Lines};
 
 /// Pauses before a server is started again: doubled each time, from the first to the last.
@@ -67,7 +69,21 @@ pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
             stop = run(&server, &around, &mut body) => (Some(stop), None),
         };
         body.end(grace).await;
-        let Some(Stop { reason, ran }) = stop else { break };
+        let (reason, ran) = match stop {
+            None => break,
+            Some(Stop::Ended { reason, ran }) => (reason, ran),
+            Some(Stop::SignedIn) => {
+                server.change(|view| (view.state, view.peer) = (State::Starting, None));
+                continue;
+            }
+            Some(Stop::Unauthorized) => {
+                pause = PAUSES.0;
+                tokio::select! {
+                    () = unauthorized(&server) => continue,
+                    () = end.cancelled() => break,
+                }
+            }
+        };
         let was_well = ran.is_some_and(|ran| ran >= WELL);
         let reason = server.spec.shown(&reason);
         tracing::warn!(server = server.spec.name, reason, "an MCP server does not run");
@@ -99,17 +115,52 @@ pub async fn live(server: Arc<Server>, around: Around, end: CancellationToken) {
     }
 }
 
+/// Says that a server wants somebody to sign in, and waits until somebody has.
+async fn unauthorized(server: &Server) {
+    let mut sign_ins = server.sign_ins.subscribe();
+    let reason = match &server.grant {
+        Some(_) => format!("it wants somebody to sign in: `toolscout servers authorize {}`", server.spec.name),
+        None => match server.spec.resource() {
+            Some(Err(why)) => format!("it wants somebody to sign in, and {why}"),
+            _ => "it does not take what its entry has to sign in with (HTTP 401)".to_owned(),
+        },
+    };
+    tracing::warn!(server = server.spec.name, reason, "an MCP server does not run");
+    server.change(|view| {
+        (view.state, view.source, view.peer) = (State::NeedsAuthorization, None, None);
+        (view.reason, view.last_error) = (Some(reason.clone()), Some(reason));
+    });
+    match &server.grant {
+        Some(grant) => tokio::select! {
+            _ = sign_ins.changed() => {}
+            () = grant.granted_elsewhere() => {}
+        },
+        // Only another entry helps, which is another server.
+        None => std::future::pending().await,
+    }
+    server.change(|view| (view.state, view.reason) = (State::Starting, None));
+}
+
 /// Why a server does not run.
-struct Stop {
-    reason: String,
-    /// How long it was ready before, if it was.
-    ran: Option<Duration>,
+enum Stop {
+    /// It ended, or did not start.
+    Ended {
+        reason: String,
+        /// How long it was ready before, if it was.
+        ran: Option<Duration>,
+    },
+    /// It wants somebody to sign in.
+    Unauthorized,
+    /// Somebody has signed in anew.
+    SignedIn,
 }
 
 /// Why a server did not start.
 enum Refusal {
     /// What a person is to be told.
     Told(String),
+    /// It wants somebody to sign in.
+    Unauthorized,
     /// It closed the connection; how it ended says more.
     Closed,
 }
@@ -182,12 +233,16 @@ async fn run(server: &Arc<Server>, around: &Around, body: &mut Body) -> Stop {
     let begun = Instant::now();
     let changed = Arc::new(Notify::new());
     let limit = server.spec.startup_timeout;
+    let mut sign_ins = server.sign_ins.subscribe();
     let started = tokio::time::timeout(limit, start(server, around, body, changed.clone())).await;
     let (peer, listed) = match started {
         Ok(Ok(started)) => started,
-        Ok(Err(Refusal::Told(reason))) => return Stop { reason, ran: None },
-        Ok(Err(Refusal::Closed)) => return Stop { reason: body.ending().await, ran: None },
-        Err(_) => return Stop { reason: format!("it did not answer within {} s", limit.as_secs_f64()), ran: None },
+        Ok(Err(Refusal::Told(reason))) => return Stop::Ended { reason, ran: None },
+        Ok(Err(Refusal::Unauthorized)) => return Stop::Unauthorized,
+        Ok(Err(Refusal::Closed)) => return Stop::Ended { reason: body.ending().await, ran: None },
+        Err(_) => {
+            return Stop::Ended { reason: format!("it did not answer within {} s", limit.as_secs_f64()), ran: None };
+        }
     };
     take(server, around, listed, Some((peer.clone(), begun.elapsed())));
     let ready = Instant::now();
@@ -203,11 +258,16 @@ async fn run(server: &Arc<Server>, around: &Around, body: &mut Body) -> Stop {
     let reason = match &mut body.process {
         None => tokio::select! {
             () = closed => "the connection to it was closed".to_owned(),
-            () = unreachable => server.lost().unwrap_or_else(|| "it cannot be reached".to_owned()),
+            () = unreachable => match server.lost() {
+                Some(Lost::Unauthorized) => return Stop::Unauthorized,
+                Some(Lost::Unreachable(reason)) => reason,
+                None => "it cannot be reached".to_owned(),
+            },
+            _ = sign_ins.changed() => return Stop::SignedIn,
         },
         Some(process) => {
             let reason = tokio::select! {
-                ending = process.ended() => return Stop { reason: ending, ran: Some(ready.elapsed()) },
+                ending = process.ended() => return Stop::Ended { reason: ending, ran: Some(ready.elapsed()) },
                 () = closed => "it closed its standard output",
                 broken = broken => match broken {
                     Broken::Closed => "it closed its standard input",
@@ -218,7 +278,7 @@ async fn run(server: &Arc<Server>, around: &Around, body: &mut Body) -> Stop {
             ending.unwrap_or_else(|_| reason.to_owned())
         }
     };
-    Stop { reason, ran: Some(ready.elapsed()) }
+    Stop::Ended { reason, ran: Some(ready.elapsed()) }
 }
 
 /// Waits until nothing can be written to it any more.
@@ -253,7 +313,17 @@ async fn start(
 ) -> Result<(Peer<RoleClient>, Listed), Refusal> {
     let listener = Listener { changed, waiting: server.waiting.clone() };
     let service = match &server.spec.reach {
-        reach @ Reach::Http { .. } => listener.serve(http::transport(reach)?).await,
+        Reach::Http { url, headers, oauth } => {
+            let client = http::client()?;
+            let granted = match (&server.grant, oauth) {
+                (Some(grant), Some(oauth)) => oauth::manager(grant, oauth).await?,
+                _ => None,
+            };
+            match granted {
+                Some(manager) => listener.serve(http::transport(AuthClient::new(client, manager), url, headers)).await,
+                None => listener.serve(http::transport(client, url, headers)).await,
+            }
+        }
         reach @ Reach::Stdio { .. } => {
             let (process, streams) = process::start(&around.starter, reach, around.launcher.as_ref()).await?;
             body.process = Some(process);
@@ -279,8 +349,9 @@ async fn start(
     body.service = Some(service);
     match tools::list(&peer).await {
         Ok(listed) => Ok((peer, listed)),
+        Err(Unlisted::Unauthorized) => Err(Refusal::Unauthorized),
         Err(_) if peer.is_transport_closed() => Err(Refusal::Closed),
-        Err(reason) => Err(reason.into()),
+        Err(Unlisted::Told(reason)) => Err(reason.into()),
     }
 }
 
@@ -295,7 +366,11 @@ async fn follow(server: Arc<Server>, around: Around, peer: Peer<RoleClient>, cha
         match tokio::time::timeout(server.spec.startup_timeout, tools::list(&peer)).await {
             Ok(Ok(listed)) => take(&server, &around, listed, None),
             // What it had listed before stays.
-            Ok(Err(reason)) => {
+            Ok(Err(why)) => {
+                let reason = match why {
+                    Unlisted::Told(reason) => reason,
+                    Unlisted::Unauthorized => "it wants somebody to sign in (HTTP 401)".to_owned(),
+                };
                 let reason = server.spec.shown(&format!("its changed tools cannot be listed: {reason}"));
                 server.change(|view| view.last_error = Some(reason));
             }
@@ -356,6 +431,9 @@ fn why(error: &ClientInitializeError) -> Refusal {
     Refusal::Told(match error {
         ClientInitializeError::ConnectionClosed(_) => return Refusal::Closed,
         ClientInitializeError::JsonRpcError(error) => format!("it refused the handshake: {}", error.message),
+        ClientInitializeError::TransportError { error, .. } if http::is_unauthorized(error) => {
+            return Refusal::Unauthorized;
+        }
         ClientInitializeError::TransportError { error, .. } => format!("it cannot be reached: {}", http::why(error)),
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
             "it speaks no version of MCP that is spoken here".to_owned()

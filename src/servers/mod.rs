@@ -12,6 +12,7 @@ mod http;
 pub mod large;
 pub mod launch;
 mod life;
+pub mod oauth;
 pub mod offers;
 mod pool;
 mod process;

@@ -37,6 +37,8 @@ pub struct Offer {
     pub url: Option<String>,
     /// Headers of every request to it.
     pub headers: BTreeMap<String, String>,
+    /// Whether a person signs in to it by OAuth.
+    pub oauth: bool,
 }
 
 impl Offer {
@@ -48,6 +50,7 @@ impl Offer {
         entry.extend((!self.env.is_empty()).then(|| ("env".to_owned(), json!(self.env))));
         entry.extend(self.url.iter().map(|url| ("url".to_owned(), json!(url))));
         entry.extend((!self.headers.is_empty()).then(|| ("headers".to_owned(), json!(self.headers))));
+        entry.extend(self.oauth.then(|| ("oauth".to_owned(), json!(true))));
         entry
     }
 
@@ -217,6 +220,10 @@ mod tests {
             assert!(!offer.description.is_empty(), "{name}");
         }
         assert_eq!(known["github"].needs(), ["GITHUB_TOKEN"]);
+        for (name, offer) in known.iter().filter(|(_, offer)| offer.oauth) {
+            let is_sound = offer.url.is_some() && offer.headers.is_empty() && offer.needs().is_empty();
+            assert!(is_sound, "{name}: a header would win over the sign-in");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! They live on threads of their own, which are there once there is a server: a connection's threads end with it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cache::Cache;
 use super::life::{self, Around};
+use super::oauth::Store;
 use super::process::{GRACE, Starter};
 use super::server::{Attached, Server};
 use super::spec::Spec;
@@ -25,6 +26,7 @@ const THREADS: usize = 2;
 pub struct Pool {
     launcher: Option<PathBuf>,
     cache: Cache,
+    grants: Store,
     state: Mutex<Pooled>,
     news: watch::Sender<u64>,
     /// Since when the process is about to end.
@@ -49,11 +51,13 @@ struct Engine {
 }
 
 impl Pool {
-    /// Without servers. `launcher` is this program, `cache` the folder for what may be lost.
-    pub fn new(launcher: Option<PathBuf>, cache: Option<PathBuf>) -> Self {
+    /// Without servers. `launcher` is this program, `cache` the folder for what may be lost, `user` that of the user's
+    /// configuration.
+    pub fn new(launcher: Option<PathBuf>, cache: Option<PathBuf>, user: Option<&Path>) -> Self {
         Self {
             launcher,
             cache: Cache(cache),
+            grants: Store::new(user),
             state: Mutex::default(),
             news: watch::Sender::new(0),
             ending: watch::Sender::new(None),
@@ -92,7 +96,7 @@ impl Pool {
             Some(engine) => engine,
             none => none.insert(Engine::start()?),
         };
-        let server = Arc::new(Server::new(spec, source, self.news.clone()));
+        let server = Arc::new(Server::new(spec, source, self.news.clone(), &self.grants));
         let end = engine.end.child_token();
         let attached = Arc::new(Attached::new(server.clone(), engine.handle(), end.clone()));
         let around = Around {

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
 use super::call::{self, Failed, Progress, Waiting};
-use super::spec::Spec;
+use super::oauth::{Entry, Flow, SignIn, Store};
+use super::spec::{Reach, Spec};
 use super::stdout::Dropped;
 use super::tail::Tail;
 use super::tools::Warning;
@@ -30,6 +31,8 @@ pub enum State {
     Ready,
     /// It does not run; it will be started again in a while.
     Down,
+    /// It wants somebody to sign in, and is asked again once somebody has.
+    NeedsAuthorization,
 }
 
 /// A server at one moment.
@@ -54,6 +57,14 @@ pub struct View {
     pub(super) peer: Option<Peer<RoleClient>>,
 }
 
+/// Why a server that ran cannot be called any more.
+pub(super) enum Lost {
+    /// It cannot be reached.
+    Unreachable(String),
+    /// It wants somebody to sign in.
+    Unauthorized,
+}
+
 /// A server of the pool.
 pub struct Server {
     /// What it is.
@@ -67,7 +78,13 @@ pub struct Server {
     pub(super) dropped: Mutex<Dropped>,
     /// Told when a call found that it cannot be reached, which no process that ended has shown.
     pub(super) unreachable: Notify,
-    lost: Mutex<Option<String>>,
+    lost: Mutex<Option<Lost>>,
+    /// Counts sign-ins to it in this process.
+    pub(super) sign_ins: watch::Sender<u64>,
+    /// What was granted for it, if it can be signed in to.
+    pub(super) grant: Option<Entry>,
+    /// The last sign-in to it that was begun here.
+    sign_in: Mutex<Option<SignIn>>,
     /// Who waits for news of its calls.
     pub(super) waiting: Arc<Waiting>,
     versions: AtomicU64,
@@ -75,7 +92,7 @@ pub struct Server {
 
 impl Server {
     /// One that is about to start. `source` holds the tools it is known to have had.
-    pub(super) fn new(spec: Spec, source: Option<Arc<Source>>, news: watch::Sender<u64>) -> Self {
+    pub(super) fn new(spec: Spec, source: Option<Arc<Source>>, news: watch::Sender<u64>, grants: &Store) -> Self {
         let view = View {
             version: 0,
             state: State::Starting,
@@ -87,8 +104,12 @@ impl Server {
             started_in: None,
             peer: None,
         };
+        let grant = spec.resource().and_then(Result::ok).map(|it| grants.entry(&it, spec.learned.clone()));
         Self {
             spec,
+            grant,
+            sign_ins: watch::Sender::new(0),
+            sign_in: Mutex::default(),
             view: watch::Sender::new(Arc::new(view)),
             news,
             errors: Tail::default(),
@@ -110,6 +131,11 @@ impl Server {
         self.errors.lines().iter().map(|line| self.spec.masked(line)).collect()
     }
 
+    /// The last sign-in to it that was begun by this process.
+    pub fn sign_in(&self) -> Option<SignIn> {
+        self.sign_in.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(super) fn change(&self, change: impl FnOnce(&mut View)) {
         self.view.send_modify(|view| {
             let mut next = View::clone(view);
@@ -120,14 +146,14 @@ impl Server {
         self.news.send_modify(|count| *count += 1);
     }
 
-    /// Notes that it cannot be reached, so that its life begins again.
-    fn lose(&self, reason: &str) {
-        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+    /// Notes that it cannot be called, so that its life begins again.
+    fn lose(&self, why: Lost) {
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
         self.unreachable.notify_waiters();
     }
 
-    /// Why it could not be reached, once.
-    pub(super) fn lost(&self) -> Option<String> {
+    /// Why it could not be called, once.
+    pub(super) fn lost(&self) -> Option<Lost> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -143,6 +169,7 @@ impl Server {
         };
         match (&view.peer, &view.reason) {
             (Some(peer), _) => Ok(peer.clone()),
+            (None, Some(reason)) if view.state == State::NeedsAuthorization => Err(format!("the server: {reason}")),
             (None, Some(reason)) => Err(format!("the server is down: {reason}")),
             (None, None) => Err("the server is down".to_owned()),
         }
@@ -180,7 +207,7 @@ impl Attached {
             let called = call::call(&self.spec, &peer, &self.waiting, &self.runtime, tool, given, told).await;
             if let Err(Failed::Unreachable { why, forgotten }) = &called {
                 let mut views = self.view.subscribe();
-                self.lose(why);
+                self.lose(Lost::Unreachable(why.clone()));
                 if *forgotten && std::mem::take(&mut again) {
                     // It is another once its life has begun again.
                     let begun = views.wait_for(|view| view.peer.is_none());
@@ -193,12 +220,37 @@ impl Attached {
         match called {
             Ok(answer) => Ok(answer),
             Err(Failed::Told(why)) => Err(why),
+            Err(Failed::Unauthorized) => {
+                self.lose(Lost::Unauthorized);
+                Err("the server wants somebody to sign in first (HTTP 401); nothing was done".to_owned())
+            }
             Err(Failed::Unreachable { why, .. }) => Err(format!("the server cannot be reached: {why}")),
             Err(Failed::Ended) => {
                 let ending = self.ending().await.map(|ending| format!(" ({ending})")).unwrap_or_default();
                 Err(format!("the server ended while it ran{ending}; it may have taken effect"))
             }
         }
+    }
+
+    /// Begins to sign in to it by OAuth, unless somebody is at it already. It goes on when nobody waits for it.
+    ///
+    /// # Errors
+    /// Why that cannot be done, for a person.
+    pub async fn authorize(&self) -> Result<SignIn, String> {
+        if let Some(going_on) = self.sign_in().filter(|sign_in| sign_in.ending().is_none()) {
+            return Ok(going_on);
+        }
+        let (Some(grant), Reach::Http { oauth: Some(client), .. }) = (self.grant.clone(), self.spec.reach.clone())
+        else {
+            return Err("it is none that is signed in to by OAuth".to_owned());
+        };
+        let begun = self.runtime.spawn(async move { Flow::begin(&grant, &client).await });
+        let flow = begun.await.unwrap_or_else(|_| Err("the sidecar is ending".to_owned()))?;
+        let (server, end) = (self.server.clone(), self.end.clone());
+        let done = move || server.sign_ins.send_modify(|count| *count += 1);
+        let sign_in = SignIn::go_on(flow, &self.runtime, async move { end.cancelled().await }, done);
+        *self.server.sign_in.lock().unwrap_or_else(PoisonError::into_inner) = Some(sign_in.clone());
+        Ok(sign_in)
     }
 
     /// How it ended, which is known a moment after it has.

@@ -3,13 +3,15 @@
 //! Reading never fails: what cannot be read is a diagnostic with its place, and the server is started only if what is
 //! left makes sense. No value of an entry stands in a message: it may be secret.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::oauth::{Client, Resource};
 use super::variables::Variables;
 use crate::catalog::pattern::Patterns;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -81,6 +83,8 @@ pub struct Spec {
     pub cached: bool,
     /// Values that are never shown.
     secrets: BTreeSet<String>,
+    /// Those that come to be known later.
+    pub learned: Learned,
 }
 
 /// How a server is reached.
@@ -105,8 +109,44 @@ pub enum Reach {
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,
+        /// How it is signed in to by OAuth, unless its entry has that off, or has an `Authorization` of its own, which wins.
+        oauth: Option<Client>,
     },
 }
+
+/// Secrets that are learned after the entry was read, such as tokens; clones are the same. They say nothing of which server
+/// it is. Of a server whose tokens are refreshed for months the last [`LEARNED`] are kept.
+#[derive(Clone, Default)]
+pub struct Learned(Arc<RwLock<VecDeque<String>>>);
+
+/// Older tokens have expired.
+const LEARNED: usize = 64;
+
+impl Learned {
+    /// One more, if it is long enough to be one.
+    pub fn add(&self, secret: &str) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if secret.len() < SHORTEST_SECRET || known.iter().any(|known| known == secret) {
+            return;
+        }
+        if known.len() >= LEARNED {
+            known.pop_front();
+        }
+        known.push_back(secret.to_owned());
+    }
+
+    fn all(&self) -> VecDeque<String> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl PartialEq for Learned {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Learned {}
 
 // What it holds may be secret.
 impl fmt::Debug for Spec {
@@ -159,6 +199,17 @@ pub fn read(written: &Written<'_>, asking: Asking<'_>) -> (Outcome, Vec<Diagnost
 }
 
 impl Spec {
+    /// It as it is signed in to by OAuth; nothing where it cannot be.
+    ///
+    /// # Errors
+    /// Why no token may be sent to it, for a person.
+    pub fn resource(&self) -> Option<Result<Resource, &'static str>> {
+        match &self.reach {
+            Reach::Http { url, oauth: Some(_), .. } => Some(Resource::read(url)),
+            Reach::Http { oauth: None, .. } | Reach::Stdio { .. } => None,
+        }
+    }
+
     /// SHA-256 of how it is reached, under which its list of tools is kept.
     pub fn content_id(&self) -> String {
         let mut hash = Sha256::new();
@@ -177,7 +228,7 @@ impl Spec {
                 env.iter().for_each(|(name, value)| [name, value].into_iter().for_each(|text| part(text)));
                 part(&cwd.as_ref().map(|path| path.display().to_string()).unwrap_or_default());
             }
-            Reach::Http { url, headers } => {
+            Reach::Http { url, headers, .. } => {
                 part("http");
                 part(url);
                 headers.iter().for_each(|(name, value)| [name, value].into_iter().for_each(|text| part(text)));
@@ -211,7 +262,8 @@ impl Spec {
     /// A text without what its entry keeps secret, even if it was cut in the middle of that.
     pub fn masked(&self, text: &str) -> String {
         // The longest first, so that none hides a part of another.
-        let mut secrets: Vec<&String> = self.secrets.iter().collect();
+        let learned = self.learned.all();
+        let mut secrets: Vec<&String> = self.secrets.iter().chain(&learned).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let mut masked = secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK));
         let begun = secrets.iter().filter_map(|secret| {
@@ -239,13 +291,14 @@ struct Reader<'a> {
 }
 
 /// Members that are understood, under every name by which editors have them.
-const MEMBERS: [&str; 21] = [
+const MEMBERS: [&str; 22] = [
     "command",
     "args",
     "env",
     "cwd",
     "url",
     "headers",
+    "oauth",
     "type",
     "transport",
     "disabled",
@@ -289,6 +342,7 @@ impl<'a> Reader<'a> {
             shared: self.switch(&["shared"], true),
             cached: asking.cached,
             secrets: std::mem::take(&mut self.secrets),
+            learned: Learned::default(),
             reach: match (reach, self.fault.take()) {
                 (Some(reach), None) => reach,
                 (_, fault) => return Outcome::Faulty(fault.unwrap_or_default()),
@@ -381,7 +435,59 @@ impl<'a> Reader<'a> {
                 self.fault(place, "/headers", "server-unreadable", &message);
             }
         }
-        Some(Reach::Http { url, headers })
+        let oauth = self.oauth();
+        let has_own = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        Some(Reach::Http { url, headers, oauth: oauth.filter(|_| !has_own) })
+    }
+
+    /// `oauth`: off, or how it is signed in to. Without it that is found out by asking.
+    fn oauth(&mut self) -> Option<Client> {
+        let Some(entry) = self.member(&["oauth"]) else { return Some(Client::default()) };
+        if !matches!(entry.value.value, Value::Map(_)) {
+            return self.switch(&["oauth"], true).then(Client::default);
+        }
+        let mut client = Client::default();
+        for member in entry.value.entries() {
+            let pointer = child_pointer("/oauth", &member.key);
+            if member.value.value == Value::Null {
+                continue;
+            }
+            match &*member.key {
+                "client_id" | "clientId" => client.id = self.filled(&member.value, &pointer),
+                "client_secret" | "clientSecret" => {
+                    client.secret = self.filled(&member.value, &pointer);
+                    client.secret.iter().for_each(|secret| self.secret(secret));
+                }
+                "scope" | "scopes" => client.scopes = self.scopes(&member.value, &pointer),
+                "callback_port" | "callbackPort" => {
+                    let port = self.filled(&member.value, &pointer).and_then(|text| text.parse().ok());
+                    client.port = port.filter(|port| *port > 0);
+                    if client.port.is_none() {
+                        let message = "`callback_port` takes a port of this machine, 1 to 65535";
+                        self.fault(Some(member.value.place), &pointer, "server-unreadable", message);
+                    }
+                }
+                _ => {
+                    let known = "client_id, client_secret, scopes and callback_port are";
+                    let message = format!("the member {} of `oauth` is not known; {known}", quoted(&member.key));
+                    self.say(Severity::Warning, member.key_place, &pointer, "config-unknown-key", message);
+                }
+            }
+        }
+        if client.secret.is_some() && client.id.is_none() {
+            let message = "`oauth` has a `client_secret` and no `client_id`";
+            self.fault(Some(entry.value.place), "/oauth", "server-unreadable", message);
+        }
+        Some(client)
+    }
+
+    /// A list of scopes, or a text as OAuth has it, with blanks between.
+    fn scopes(&mut self, node: &Node, pointer: &str) -> Vec<String> {
+        let texts = match &node.value {
+            Value::List(items) => items.iter().filter_map(|item| self.filled(item, pointer)).collect(),
+            _ => Vec::from_iter(self.filled(node, pointer)),
+        };
+        texts.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect()
     }
 
     /// Texts by name. All of them may be secret.
@@ -675,6 +781,55 @@ mod tests {
         let (outcome, told) = read(json!({"command": "a", "timeout": 60, "envFile": ".env"}));
         assert!(matches!(outcome, Outcome::Run(_)));
         assert_eq!(told, ["/mcpServers/s/timeout config-unknown-key", "/mcpServers/s/envFile config-unknown-key"]);
+    }
+
+    #[test]
+    fn how_it_is_signed_in_to_is_read_as_other_hosts_write_it() {
+        let oauth = |entry: serde_json::Value| match run(entry).reach {
+            Reach::Http { oauth, .. } => oauth,
+            Reach::Stdio { .. } => panic!("it has a URL"),
+        };
+        let url = "https://x/mcp";
+        for (label, entry, expected) in [
+            ("nothing said", json!({ "url": url }), Some(Client::default())),
+            ("on", json!({ "url": url, "oauth": true }), Some(Client::default())),
+            ("off", json!({ "url": url, "oauth": false }), None),
+            (
+                "a header wins",
+                json!({ "url": url, "headers": {"AUTHORIZATION": "Bearer abcdef"}, "oauth": {"client_id": "a"} }),
+                None,
+            ),
+            ("another header does not", json!({ "url": url, "headers": {"X-Key": "abcdef"} }), Some(Client::default())),
+        ] {
+            assert!(oauth(entry) == expected, "{label}");
+        }
+        let by_hand = Client {
+            id: Some("a".to_owned()),
+            secret: Some("s3cret-token".to_owned()),
+            scopes: vec!["x".to_owned(), "y".to_owned()],
+            port: Some(8080),
+        };
+        let snake = json!({"client_id": "a", "client_secret": "${TOKEN}", "scopes": ["x", "y"], "callback_port": 8080});
+        let camel = json!({"clientId": "a", "clientSecret": "${TOKEN}", "scope": "x y", "callbackPort": "8080"});
+        for map in [snake, camel] {
+            assert!(oauth(json!({ "url": url, "oauth": map })).as_ref() == Some(&by_hand), "{map}");
+        }
+        for (map, told) in [
+            (json!({"client_secret": "abcdef"}), "/mcpServers/s/oauth server-unreadable"),
+            (json!({"callback_port": 0}), "/mcpServers/s/oauth/callback_port server-unreadable"),
+            (json!({"client_id": "${NO}"}), "/mcpServers/s/oauth/client_id server-variable"),
+        ] {
+            let (outcome, diagnostics) = read(json!({ "url": url, "oauth": map }));
+            assert!(matches!(outcome, Outcome::Faulty(_)) && diagnostics == [told], "{map}: {diagnostics:?}");
+        }
+        let (_, told) = read(json!({ "url": url, "oauth": {"clientid": "a"} }));
+        assert_eq!(told, ["/mcpServers/s/oauth/clientid config-unknown-key"]);
+        let spec = run(json!({ "url": url, "oauth": {"client_id": "a", "client_secret": "abcdefgh"} }));
+        spec.learned.add("l3arned-token");
+        assert_eq!(spec.masked("abcdefgh l3arned-token"), "*** ***");
+        (0..2 * LEARNED).for_each(|n| spec.learned.add(&format!("t0ken-{n:04}")));
+        let last = format!("t0ken-{:04}", 2 * LEARNED - 1);
+        assert_eq!((spec.masked(&last).as_str(), spec.learned.all().len()), ("***", LEARNED));
     }
 
     #[test]

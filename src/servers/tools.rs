@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::http;
 use super::spec::Spec;
 use crate::catalog::json_text::decode_string;
 use crate::catalog::source::{Kind, Origin, Source, SourceInfo};
@@ -34,11 +35,34 @@ pub struct Listed {
     pub warnings: Vec<Warning>,
 }
 
+/// Why a server listed nothing.
+pub enum Unlisted {
+    /// What a person is to be told.
+    Told(String),
+    /// It wants somebody to sign in first.
+    Unauthorized,
+}
+
+impl From<&str> for Unlisted {
+    fn from(why: &str) -> Self {
+        Self::Told(why.to_owned())
+    }
+}
+
+impl From<ServiceError> for Unlisted {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::TransportSend(error) if http::is_unauthorized(&error) => Self::Unauthorized,
+            error => Self::Told(error.to_string()),
+        }
+    }
+}
+
 /// Asks for all pages. A server that says it has no tools, or knows of no list of them, has none.
 ///
 /// # Errors
-/// What a person is to be told.
-pub async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
+/// See [`Unlisted`].
+pub async fn list(peer: &Peer<RoleClient>) -> Result<Listed, Unlisted> {
     if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
         return Ok(Listed { json: "[]".to_owned(), warnings: Vec::new() });
     }
@@ -71,7 +95,7 @@ pub async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
 }
 
 /// One page and the name of the next.
-async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), String> {
+async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), Unlisted> {
     let request = ListToolsRequest {
         method: Default::default(),
         params: Some(PaginatedRequestParams::default().with_cursor(cursor)),
@@ -79,11 +103,11 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<(Vec<Va
     };
     let handle =
         peer.send_cancellable_request(ClientRequest::ListToolsRequest(request), PeerRequestOptions::no_options());
-    let handle = handle.await.map_err(|error| error.to_string())?;
+    let handle = handle.await?;
     match handle.await_response().await {
         Ok(ServerResult::ListToolsResult(page)) => {
             let tools: Result<Vec<Value>, _> = page.tools.iter().map(serde_json::to_value).collect();
-            Ok((tools.map_err(|error| error.to_string())?, page.next_cursor))
+            Ok((tools.map_err(|_| "its tools are no JSON")?, page.next_cursor))
         }
         // A tool that is not as it should be costs its server no other: each is looked at by itself.
         Ok(ServerResult::CustomResult(page)) => match page.0 {
@@ -91,14 +115,14 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<(Vec<Va
                 let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
                 match page.remove("tools") {
                     Some(Value::Array(tools)) => Ok((tools, next)),
-                    _ => Err("its answer to tools/list holds no list".to_owned()),
+                    _ => Err("its answer to tools/list holds no list".into()),
                 }
             }
-            _ => Err("its answer to tools/list holds no list".to_owned()),
+            _ => Err("its answer to tools/list holds no list".into()),
         },
-        Ok(_) => Err("its answer to tools/list holds no list".to_owned()),
+        Ok(_) => Err("its answer to tools/list holds no list".into()),
         Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => Ok((Vec::new(), None)),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.into()),
     }
 }
 

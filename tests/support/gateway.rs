@@ -19,6 +19,8 @@ pub struct Asked {
     pub route: String,
     pub headers: Vec<(String, String)>,
     pub body: Value,
+    /// The body as it came.
+    pub text: String,
 }
 
 impl Asked {
@@ -108,6 +110,13 @@ impl Gateway {
         asked.clone()
     }
 
+    /// Until what it was asked is as it should be.
+    pub fn wait_until(&self, is: impl Fn(&[Asked]) -> bool) {
+        let asked = self.shared.asked.lock().unwrap();
+        let waited = self.shared.news.wait_timeout_while(asked, Duration::from_secs(30), |asked| !is(asked));
+        assert!(!waited.unwrap().1.timed_out(), "what is waited for in time");
+    }
+
     /// Routes it was asked so far.
     pub fn routes(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.route).collect()
@@ -162,7 +171,8 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
     let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { route, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
+    let text = String::from_utf8_lossy(&body).into_owned();
+    Some(Asked { route, headers, body: serde_json::from_str(&text).unwrap_or_default(), text })
 }
 
 /// Whether the connection goes on.

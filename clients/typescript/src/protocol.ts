@@ -224,12 +224,17 @@ export interface ConfigResult {
 
 /** One account on the card. */
 export interface ConnectionCard {
-  /** The connector's slug. */
+  /** The connector's slug, or the MCP server's name. */
   connector: string;
-  /** `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`; `skipped` once the person passed it over. */
+  /**
+   * `pending`, `active`, `failed`, `expired`, `revoked` or `inactive`; `skipped` once the person passed it over; of an MCP
+   * server also `denied`.
+   */
   status: string;
   /** Where the person signs in. */
   connectUrl?: string | undefined;
+  /** True of an MCP server. */
+  mcp?: boolean | undefined;
 }
 
 /** Parameters of `connections/didChange`: the card, as its accounts stand now. */
@@ -486,8 +491,8 @@ export interface ListedSource {
   toolset: string;
   /** Where it was registered. */
   origin: "file" | "connection" | "server" | "gateway";
-  /** `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`. */
-  state: "ready" | "starting" | "down" | "disabled" | "untrusted";
+  /** `ready`; of an MCP server also `starting`, `down`, `needs_authorization`, `disabled` or `untrusted`. */
+  state: "ready" | "starting" | "down" | "needs_authorization" | "disabled" | "untrusted";
   /** Tools in scope. */
   toolCount: number;
   /** The tools, if asked for. */
@@ -800,8 +805,8 @@ export interface SourceStatus {
   name: string;
   /** Where it was registered. */
   origin: "file" | "connection" | "server" | "gateway";
-  /** `ready`; of an MCP server also `starting`, `down`, `disabled` or `untrusted`. */
-  state: "ready" | "starting" | "down" | "disabled" | "untrusted";
+  /** `ready`; of an MCP server also `starting`, `down`, `needs_authorization`, `disabled` or `untrusted`. */
+  state: "ready" | "starting" | "down" | "needs_authorization" | "disabled" | "untrusted";
   /** Number of tools. */
   toolCount: number;
   /** What last went wrong. */

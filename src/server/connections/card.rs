@@ -14,6 +14,7 @@ use crate::connectors::{Account, Failure};
 use crate::protocol::host::{ConnectionCard, ConnectionsChanged, ShowConnectionsParams, ShowConnectionsResult};
 use crate::rpc::Call;
 use crate::server::session::Session;
+use crate::servers::oauth::{Ending, SignIn};
 
 /// The longest that a gateway that asks for patience is left alone.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -36,6 +37,7 @@ impl Place {
             connector: connection.connector.clone(),
             status: status.to_owned(),
             connect_url: connection.connect_url.clone(),
+            mcp: None,
         };
         Self { card, reason: connection.status_reason.clone() }
     }
@@ -107,6 +109,38 @@ pub(super) async fn show(
         }
     }
     places.iter().map(Place::told).collect()
+}
+
+/// Shows the card of a server that a person is to sign in to, until they have; how that ended, or nothing where the card was
+/// closed before. The sign-in goes on all the same: the person may have the link.
+pub(super) async fn show_server(
+    call: &Call<Session>,
+    name: &str,
+    sign_in: &mut SignIn,
+    call_id: Option<String>,
+) -> Option<Ending> {
+    let card = |status: &str, link: Option<&str>| {
+        vec![ConnectionCard {
+            connector: name.to_owned(),
+            status: status.to_owned(),
+            connect_url: link.map(str::to_owned),
+            mcp: Some(true),
+        }]
+    };
+    let pending = card("pending", Some(sign_in.link()));
+    let shown = call
+        .peer
+        .request("host/showConnections", ShowConnectionsParams { connections: pending, call_id: call_id.clone() });
+    tokio::pin!(shown);
+    let ending = tokio::select! {
+        ending = sign_in.ended() => ending,
+        // Dropping the request takes the card away.
+        _ = &mut shown => return sign_in.ending(),
+        () = call.cancel.cancelled() => return sign_in.ending(),
+    };
+    let changed = ConnectionsChanged { connections: card(super::authorize::status(&ending).0, None), call_id };
+    call.peer.notify("connections/didChange", changed);
+    Some(ending)
 }
 
 /// Looks at an account, with a pause before each look, until it is settled.

@@ -1,0 +1,131 @@
+//! `toolscout servers authorize`: a person signs in to an MCP server by OAuth, or has what was granted forgotten.
+//!
+//! The link is printed for them to open; no browser is opened for them. Nothing is kept unless they come back in time.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use super::failure::Failure;
+use super::flags::{Common, Output};
+use super::page::{Page, Style};
+use super::report::Report;
+use super::terminal::Terminal;
+use crate::server::session::Options;
+use crate::servers::oauth::{Client, Ending, Entry, Flow, PATIENT, Store};
+use crate::servers::spec::{Asking, Outcome, Reach, Spec, Written, read};
+use crate::workspace::config::{self, Config};
+use crate::workspace::snapshot::{Places, Workspace};
+use crate::workspace::trust::Trust;
+
+/// Runs the command.
+///
+/// # Errors
+/// A server that is not configured or cannot be signed in to, and whatever keeps the person from it.
+pub fn run(common: &Common, name: &str, forget: bool, output: &Output, terminal: Terminal) -> Result<Report, Failure> {
+    let options = common.options();
+    let spec = spec(&options, name)?;
+    let (entry, client) = entry(&options, &spec)?;
+    let url = entry.resource().to_string();
+    let done = |text: String, key: &str, value: bool| {
+        if output.json {
+            return Report::json(&json!({ "name": name, "url": url, key: value }).to_string());
+        }
+        let mut page = Page::new(terminal);
+        page.line(&[(Style::Plain, &text)]);
+        Report::page(page)
+    };
+    if forget {
+        let gone = entry.forget().map_err(|error| Failure::system("what was granted cannot be forgotten", &error))?;
+        return Ok(match gone {
+            true => done(format!("Forgot what was granted for `{name}` ({url})."), "forgotten", true),
+            false => done(format!("Nothing was granted for `{name}` ({url})."), "forgotten", false),
+        });
+    }
+    match sign_in(name, &entry, &client)? {
+        Ending::Authorized => Ok(done(format!("Signed in to `{name}` ({url})."), "authorized", true)),
+        Ending::Denied(code) => {
+            let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
+            Err(Failure::Other(format!("access to `{name}` was denied{code}; nothing was stored")))
+        }
+        Ending::Failed(why) => Err(Failure::Other(format!("`{name}` was not signed in to: {why}"))),
+        Ending::TimedOut => Err(Failure::Other(format!("nobody signed in to `{name}` within {} s", PATIENT.as_secs()))),
+    }
+}
+
+/// Prints the link on standard error, so that standard output is the result's alone, and waits.
+fn sign_in(name: &str, entry: &Entry, client: &Client) -> Result<Ending, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let flow = Flow::begin(entry, client).await;
+        let flow = flow.map_err(|why| Failure::Other(format!("`{name}` cannot be signed in to: {why}")))?;
+        let mut stderr = io::stderr();
+        let text = format!(
+            "Open this link on this machine to sign in to `{name}` (waiting {} s; Ctrl-C ends it):\n\n  {}\n",
+            PATIENT.as_secs(),
+            flow.link()
+        );
+        writeln!(stderr, "{text}").and_then(|()| stderr.flush())?;
+        Ok(flow.wait(PATIENT).await)
+    })
+}
+
+/// What was granted for a server, and how it is asked for.
+fn entry(options: &Options, spec: &Spec) -> Result<(Entry, Client), Failure> {
+    let name = &spec.name;
+    let resource = match (&spec.reach, spec.resource()) {
+        (_, Some(Ok(resource))) => resource,
+        (_, Some(Err(why))) => return Err(Failure::Other(format!("`{name}` cannot be signed in to: {why}"))),
+        (Reach::Http { .. }, None) => {
+            let why = "its entry has an `Authorization` header, which wins, or `oauth: false`";
+            return Err(Failure::Other(format!("`{name}` is not signed in to by OAuth: {why}")));
+        }
+        (Reach::Stdio { .. }, None) => {
+            return Err(Failure::Other(format!(
+                "`{name}` runs on this machine, and signs in by itself where it has to"
+            )));
+        }
+    };
+    let client = match &spec.reach {
+        Reach::Http { oauth: Some(client), .. } => client.clone(),
+        _ => Client::default(),
+    };
+    Ok((Store::new(options.places.user.as_deref()).entry(&resource, spec.learned.clone()), client))
+}
+
+/// The server of a name, as files and flags have it.
+fn spec(options: &Options, name: &str) -> Result<Spec, Failure> {
+    let (config, places) = configured(options);
+    let Some(server) = config.settings.mcp_servers.get(name) else {
+        let waits = config.untrusted.iter().any(|waiting| waiting.key == format!("mcpServers.{name}"));
+        let why = match waits {
+            true => "is the workspace's, which is not trusted yet: see --trust-workspace".to_owned(),
+            false => format!("is not configured; `toolscout servers install {name}` installs it if it is known"),
+        };
+        return Err(Failure::Other(format!("the server `{name}` {why}")));
+    };
+    let written = Written { name, node: &server.node, file: &server.origin.file, pointer: &server.pointer };
+    let asking = Asking { environment: &options.environment, folder: places.workspace.as_deref(), cached: false };
+    match read(&written, asking).0 {
+        Outcome::Run(spec) => Ok(*spec),
+        Outcome::Disabled => Err(Failure::Other(format!("`{name}` is switched off in its configuration"))),
+        Outcome::Faulty(why) => Err(Failure::Other(format!("`{name}` cannot be used: {why}"))),
+    }
+}
+
+fn configured(options: &Options) -> (Config, Places) {
+    let workspace = options.places.workspace.clone().or_else(|| options.working_directory.clone());
+    let places = Places { workspace, ..options.places.clone() };
+    let snapshot = Workspace::new(places.clone()).refresh();
+    let whole = options.trust_workspace || snapshot.trust.whole;
+    (config::merge(&snapshot.layers, &Trust { whole, approved: snapshot.trust.approved.clone() }), places)
+}
+
+/// What was granted for a server that is about to be removed; nothing where another one has it too.
+pub fn last_grant(options: &Options, name: &str) -> Option<Entry> {
+    let grant = |name: &str| entry(options, &spec(options, name).ok()?).ok().map(|(entry, _)| entry);
+    let own = grant(name)?;
+    let (config, _) = configured(options);
+    let mut others = config.settings.mcp_servers.keys().filter(|other| *other != name).filter_map(|other| grant(other));
+    others.all(|other| other.resource() != own.resource()).then_some(own)
+}
