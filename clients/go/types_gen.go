@@ -547,7 +547,7 @@ const (
 	ListingFormNone ListingForm = "none"
 )
 
-// Nearness: How near a tool comes to a query that it does not match; it is offered from a sum of 0.99 on.
+// Nearness: How near a tool comes to a query that it does not match; it is offered from a sum of 0.98 on.
 type Nearness struct {
 	// Share of the query's weight that it holds.
 	Weight float64 `json:"weight"`
@@ -555,7 +555,7 @@ type Nearness struct {
 	Score float64 `json:"score"`
 	// Share of its name that the query says.
 	Name float64 `json:"name"`
-	// `weight + 2 score + 0.3 name`; 0 with fewer than two words held.
+	// `weight + 2 score + 0.3 name`; 0 with fewer than two words held, two in the schemas of parameters being one.
 	Sum float64 `json:"sum"`
 }
 

@@ -62,7 +62,7 @@ pub struct Scored {
     pub nearness: Option<Nearness>,
 }
 
-/// How near a tool comes to a query that it does not match; it is offered from a sum of 0.99 on.
+/// How near a tool comes to a query that it does not match; it is offered from a sum of 0.98 on.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Nearness {
@@ -72,7 +72,7 @@ pub struct Nearness {
     pub score: f64,
     /// Share of its name that the query says.
     pub name: f64,
-    /// `weight + 2 score + 0.3 name`; 0 with fewer than two words held.
+    /// `weight + 2 score + 0.3 name`; 0 with fewer than two words held, two in the schemas of parameters being one.
     pub sum: f64,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! How much of the query's weight the tool holds; how much it is about that, twice; and how much of the tool's name the
 //! query says, which counts little but tells two tools apart that hold the same words. A word that stands beside the tool,
-//! in the schemas of its parameters, counts as if it stood in its text once, if the text holds another of the query's. All
-//! settled on labelled queries: see ARCHITECTURE.md.
+//! in the schemas of its parameters, counts as if it stood in its text once, and half a word of the two that must be held, of
+//! which the text holds one. All settled on labelled queries: see ARCHITECTURE.md.
 
 use super::query::{Holder, Query};
 
@@ -11,7 +11,7 @@ use super::query::{Holder, Query};
 const SCORE: f64 = 2.0;
 const NAME: f64 = 0.3;
 /// What a near answer must come to.
-const ENOUGH: f64 = 0.99;
+const ENOUGH: f64 = 0.98;
 /// Fewest content words that a near answer must hold: one shared word never suffices.
 const WORDS: usize = 2;
 
@@ -35,7 +35,7 @@ pub(super) struct Shares {
     pub score: f64,
     /// Of the name's terms.
     pub name: f64,
-    /// How many of the query's terms it holds or has beside it; none where it holds none.
+    /// How many of the query's terms it holds, two beside it being one more; none where it holds none.
     words: usize,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Nearness<'a> {
             weight: (weight + beside) / self.weight,
             score: score / self.highest,
             name: self.query.name_share(holder),
-            words: if held == 0 { 0 } else { held + holder.beside.count_ones() as usize },
+            words: if held == 0 { 0 } else { held + holder.beside.count_ones() as usize / 2 },
         }
     }
 

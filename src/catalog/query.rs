@@ -138,7 +138,7 @@ impl<'a> Query<'a> {
         self.each(of, false, each);
     }
 
-    /// The same, of the tools too beside which one of those terms stands.
+    /// The same, of the tools too beside which one of those terms stands and that hold another.
     pub fn each_holder_or_beside(&self, of: &[usize], each: impl FnMut(Holder<'_>)) {
         self.each(of, true, each);
     }
@@ -164,15 +164,23 @@ impl<'a> Query<'a> {
             if !self.view.deferred.contains(id) {
                 continue;
             }
-            let (mut named, mut beside) = (0, 0);
+            let (mut named, mut holds) = (0, false);
             for (at, (term, cursor)) in self.terms.iter().zip(&mut cursors).enumerate() {
-                let postings = &*term.postings;
-                let held = postings.tools.get(forward(&mut cursor[0], &postings.tools, id)) == Some(&id);
-                let frequency = if held { postings.frequencies[cursor[0]] } else { 0 };
+                let Postings { tools, frequencies: all, .. } = &*term.postings;
+                let held = tools.get(forward(&mut cursor[0], tools, id)) == Some(&id);
+                let frequency = if held { all[cursor[0]] } else { 0 };
                 named += u32::from(frequency & NAMED != 0);
+                holds |= held;
                 frequencies[at] = frequency & !NAMED;
-                if and_beside && !held {
-                    let found = postings.beside.get(forward(&mut cursor[1], &postings.beside, id)) == Some(&id);
+            }
+            if !holds {
+                continue;
+            }
+            let mut beside = 0;
+            if and_beside {
+                for (at, (term, cursor)) in self.terms.iter().zip(&mut cursors).enumerate() {
+                    let tools = &term.postings.beside;
+                    let found = tools.get(forward(&mut cursor[1], tools, id)) == Some(&id);
                     beside |= u64::from(found) << at;
                 }
             }

@@ -202,13 +202,9 @@ mod tests {
         let catalog = Catalog::new([Arc::new(source)], Arc::default());
         let view = catalog.view(&Scope::all());
         for (rule, query, matches, near, unanswered) in [
-            (
-                "SEARCH-12: a word of the document and one of a schema",
-                "azure cluster",
-                0,
-                &["azure"][..],
-                &["azure"][..],
-            ),
+            ("SEARCH-12: two words and one", "create azure cluster", 0, &["azure"][..], &["azure"][..]),
+            ("SEARCH-12: one word and two", "azure aws cluster", 0, &["azure", "aws"], &["azure", "aws"]),
+            ("SEARCH-12: one word and one do not suffice", "azure cluster", 0, &[], &["azure"]),
             ("SEARCH-4: no match", "azure", 0, &[], &["azure"]),
             ("SEARCH-12: not by schemas alone", "azure aws nodes", 0, &[], &["azure", "aws", "nodes"]),
             ("SEARCH-3: the document finds it as ever", "create cluster", 1, &[], &[]),
@@ -221,9 +217,12 @@ mod tests {
                 "{rule}"
             );
         }
-        let explained = explain::explain(&catalog, &view, "azure cluster", None);
+        let explained = explain::explain(&catalog, &view, "azure aws cluster", None);
         let parts = &explained.near_misses[0].parts;
-        assert_eq!(parts.iter().map(|part| part.from).collect::<Vec<_>>(), [None, Some("parameters")]);
+        assert_eq!(
+            parts.iter().map(|part| part.from).collect::<Vec<_>>(),
+            [None, Some("parameters"), Some("parameters")]
+        );
         let share: f64 = parts.iter().map(|part| part.share).sum();
         assert!((share - 1.0).abs() < 1e-9, "{share}");
     }

@@ -519,7 +519,7 @@ export interface ListedTool {
  */
 export type ListingForm = "full" | "names" | "mixed" | "groups" | "none";
 
-/** How near a tool comes to a query that it does not match; it is offered from a sum of 0.99 on. */
+/** How near a tool comes to a query that it does not match; it is offered from a sum of 0.98 on. */
 export interface Nearness {
   /** Share of the query's weight that it holds. */
   weight: number;
@@ -527,7 +527,7 @@ export interface Nearness {
   score: number;
   /** Share of its name that the query says. */
   name: number;
-  /** `weight + 2 score + 0.3 name`; 0 with fewer than two words held. */
+  /** `weight + 2 score + 0.3 name`; 0 with fewer than two words held, two in the schemas of parameters being one. */
   sum: number;
 }
 
