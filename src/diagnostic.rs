@@ -33,3 +33,11 @@ pub struct Diagnostic {
     /// JSON pointer of the value in the file, empty for the whole file.
     pub pointer: String,
 }
+
+impl Diagnostic {
+    /// A finding about a whole file, or about what has no place in one.
+    pub fn whole(file: impl Into<String>, severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+        let (file, message, pointer) = (file.into(), message.into(), String::new());
+        Self { file, line: 0, column: 0, severity, code, message, pointer }
+    }
+}

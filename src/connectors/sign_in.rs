@@ -66,7 +66,7 @@ impl Settings {
             Some(url) => {
                 let origin = Origin::read(url).map_err(|why| {
                     let message = format!("`tools.connectors.gateway_url` is not taken: {why}");
-                    finding(&self.url_file, "gateway-url-refused", message)
+                    Diagnostic::whole(&self.url_file, Severity::Error, "gateway-url-refused", message)
                 })?;
                 (origin, None)
             }
@@ -112,31 +112,19 @@ impl Settings {
                 "there are sign-ins to several gateways, so none is used: set `tools.connectors.gateway_url` to one of {}",
                 excerpt::list(origins.iter(), 400, Clone::clone)
             );
-            return Err(finding(&file.display().to_string(), "gateway-ambiguous", message));
+            return Err(Diagnostic::whole(file.display().to_string(), Severity::Error, "gateway-ambiguous", message));
         }
         Ok(stored.into_iter().next())
     }
 }
 
 fn refused(file: &Path, why: &str) -> Diagnostic {
-    finding(&file.display().to_string(), "gateway-token-refused", why.to_owned())
+    Diagnostic::whole(file.display().to_string(), Severity::Error, "gateway-token-refused", why)
 }
 
 fn of_file(path: &Path) -> Result<Token, Unread> {
     let text = private_file::read(path)?;
     Token::new(&text).ok_or(Unread::Malformed("it should hold a token and nothing else"))
-}
-
-fn finding(file: &str, code: &'static str, message: String) -> Diagnostic {
-    Diagnostic {
-        file: file.to_owned(),
-        line: 0,
-        column: 0,
-        severity: Severity::Error,
-        code,
-        message,
-        pointer: String::new(),
-    }
 }
 
 #[cfg(test)]

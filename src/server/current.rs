@@ -245,15 +245,8 @@ impl Current {
             let registered = self.catalog.sources.iter().find(|source| source.info.name == lost.source);
             let in_file = registered.is_some_and(|source| source.info.origin.as_str() == "file");
             let file = self.snapshot.homes.get(&lost.source).filter(|_| in_file).cloned().unwrap_or_default();
-            all.entry(file.clone()).or_default().push(Diagnostic {
-                file,
-                line: 0,
-                column: 0,
-                severity: Severity::Error,
-                code: "tool-name-taken",
-                message: lost.to_string(),
-                pointer: String::new(),
-            });
+            let finding = Diagnostic::whole(file.clone(), Severity::Error, "tool-name-taken", lost.to_string());
+            all.entry(file).or_default().push(finding);
         }
         all.values_mut().for_each(|list| list.sort());
         all

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
 use super::lookups::Lookups;
+use super::network;
 use super::noted::NotedFiles;
 use super::settle::Settling;
 use super::snapshot::{Places, Snapshot, Workspace};
@@ -156,6 +157,8 @@ impl Loader {
     /// Has the files polled.
     pub fn poll(&self) -> Polling {
         self.shared.polled.fetch_add(1, Ordering::Relaxed);
+        // Requests wait for the thread until it has taken this up.
+        self.shared.local.store(false, Ordering::Relaxed);
         let _ = self.messages.send(Message::Rewatch);
         Polling { messages: self.messages.clone(), shared: self.shared.clone() }
     }
@@ -287,7 +290,7 @@ impl Looker {
             self.watcher.arm(Lookups::of(&self.workspace.targets()))
         };
         // Only what was armed is known to be no network's.
-        self.shared.local.store(*self.watcher.mode() == Mode::Native, Ordering::Relaxed);
+        self.shared.local.store(network::IS_ASKED && *self.watcher.mode() == Mode::Native, Ordering::Relaxed);
         let mut mode = self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner);
         if *mode != *self.watcher.mode() {
             *mode = self.watcher.mode().clone();

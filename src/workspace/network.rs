@@ -5,13 +5,14 @@ use std::path::Path;
 /// Magic numbers of such file systems with their names (statfs(2) and `linux/magic.h`). Of FUSE nobody can tell what
 /// is behind it.
 #[cfg(target_os = "linux")]
-const KINDS: [(u32, &str); 13] = [
+const KINDS: [(u32, &str); 14] = [
     (0x6969, "nfs"),
     (0x517b, "smb"),
     (0xff53_4d42, "cifs"),
     (0xfe53_4d42, "smb2"),
     (0x0102_1997, "9p"),
     (0x6573_5546, "fuse"),
+    (0x0187, "autofs"),
     (0x00c3_6400, "ceph"),
     (0x5346_414f, "afs"),
     (0x7375_7245, "coda"),
@@ -20,6 +21,9 @@ const KINDS: [(u32, &str); 13] = [
     (0x786f_4256, "vboxsf"),
     (0x0161_1970, "gfs2"),
 ];
+
+/// Whether [`kind`] can tell.
+pub const IS_ASKED: bool = cfg!(target_os = "linux");
 
 /// The kind of network file system that the folder is on, if it is on one. Elsewhere than on Linux it is not asked.
 #[cfg(target_os = "linux")]

@@ -54,15 +54,8 @@ pub fn reread(
 ) -> Result<Registry, Diagnostic> {
     let text = SourceText::read(file, bytes)?;
     if text.json().len() > u32::MAX as usize {
-        return Err(Diagnostic {
-            file: file.to_owned(),
-            line: 0,
-            column: 0,
-            severity: Severity::Error,
-            code: "file-too-large",
-            message: "the file is larger than 4 GiB; split it".to_owned(),
-            pointer: String::new(),
-        });
+        let message = "the file is larger than 4 GiB; split it";
+        return Err(Diagnostic::whole(file, Severity::Error, "file-too-large", message));
     }
     let mut reader = Reader { file, text: &text, origin, last, registry: Registry::default() };
     if let Ok(plain) = serde_json::from_str::<Plain<'_>>(text.json()) {

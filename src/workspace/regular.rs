@@ -96,15 +96,7 @@ impl Unread {
             }
             Self::Failed(error) => ("file-unreadable", format!("the file cannot be read: {error}")),
         };
-        Diagnostic {
-            file: file.display().to_string(),
-            line: 0,
-            column: 0,
-            severity: Severity::Error,
-            code,
-            message,
-            pointer: String::new(),
-        }
+        Diagnostic::whole(file.display().to_string(), Severity::Error, code, message)
     }
 }
 

@@ -354,13 +354,7 @@ impl Workspace {
 }
 
 fn shadowed(path: &Path, source: &str) -> Diagnostic {
-    Diagnostic {
-        file: path.display().to_string(),
-        line: 0,
-        column: 0,
-        severity: Severity::Warning,
-        code: "source-shadowed",
-        message: format!("the source `{source}` stands in a file before this one, which is served: rename one of them"),
-        pointer: String::new(),
-    }
+    let message =
+        format!("the source `{source}` stands in a file before this one, which is served: rename one of them");
+    Diagnostic::whole(path.display().to_string(), Severity::Warning, "source-shadowed", message)
 }
