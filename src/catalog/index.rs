@@ -4,7 +4,10 @@
 //! sources ([`super::group`]). The postings of terms that are asked for are put behind each other and kept, since walking
 //! them is then what a search costs; those of hundreds of sources would each be a cache miss.
 
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use rustc_hash::FxHashMap;
 
@@ -43,11 +46,7 @@ pub struct Index {
 impl Index {
     /// The index of a catalog, building what of it is not there yet.
     pub fn build(catalog: &Catalog) -> Self {
-        let mut stems = Stems::default();
-        for (sources, group) in catalog.groups() {
-            group.directory(sources, &mut stems);
-            group.names(sources);
-        }
+        make_groups(catalog);
         let segments = || catalog.sources.iter().map(|source| source.segment());
         let (mut lengths, mut names) = (Vec::with_capacity(catalog.len()), Vec::with_capacity(catalog.len()));
         segments().for_each(|segment| lengths.extend_from_slice(&segment.lengths));
@@ -101,4 +100,29 @@ impl Index {
         }
         made
     }
+}
+
+/// Tools from which on several threads make what of the groups is not there yet, and how many at most.
+const LARGE: usize = 1000;
+const THREADS: usize = 4;
+
+fn make_groups(catalog: &Catalog) {
+    let unmade: Vec<_> = catalog.groups().filter(|(_, group)| group.made_directory().is_none()).collect();
+    let tools: usize = unmade.iter().flat_map(|(sources, _)| *sources).map(|source| source.tools.len()).sum();
+    let next = AtomicUsize::new(0);
+    let make = || {
+        let mut stems = Stems::default();
+        while let Some((sources, group)) = unmade.get(next.fetch_add(1, Ordering::Relaxed)) {
+            group.directory(sources, &mut stems);
+            group.names(sources);
+        }
+    };
+    let threads = if tools < LARGE { 1 } else { thread::available_parallelism().map_or(1, NonZero::get).min(THREADS) };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where the system gives none, fewer do it.
+            let _ = thread::Builder::new().spawn_scoped(scope, make);
+        }
+        make();
+    });
 }
