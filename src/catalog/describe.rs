@@ -6,6 +6,10 @@ use super::json_text::{push_compact, push_string};
 use super::view::View;
 use super::{Catalog, Named};
 
+/// Names told of a name that several tools have, and bytes of a hint after which no more are.
+const MAX_SEVERAL: usize = 5;
+const MAX_HINT: usize = 1000;
+
 /// What somebody else says of a name that the catalog does not know.
 #[derive(Debug, Clone)]
 pub enum Elsewhere {
@@ -39,6 +43,7 @@ pub fn answer_with<'a>(
     let mut errors = String::new();
     let mut not_found = String::new();
     let mut described = Vec::new();
+    let mut hint = String::new();
     for name in names {
         match catalog.resolve(name.trim(), view) {
             Named::Deferred(id) => {
@@ -62,6 +67,16 @@ pub fn answer_with<'a>(
                 None => {
                     separate(&mut not_found);
                     push_string(name, &mut not_found);
+                    let several = catalog.ambiguous(name, view);
+                    if !several.is_empty() && hint.len() < MAX_HINT {
+                        let names = several.iter().take(MAX_SEVERAL).map(|id| &*catalog.tool(*id).name);
+                        let names: Vec<&str> = names.collect();
+                        hint.push_str(&format!(
+                            "{name} is the name of {} tools: {}. ",
+                            several.len(),
+                            names.join(", ")
+                        ));
+                    }
                 }
             },
         }
@@ -72,7 +87,8 @@ pub fn answer_with<'a>(
     }
     if !not_found.is_empty() {
         out.push_str(&format!(",\"not_found\":[{not_found}],\"hint\":"));
-        push_string("Take names from the listing or from tool_search, letter by letter.", &mut out);
+        hint.push_str("Take names from the listing or from tool_search, letter by letter.");
+        push_string(&hint, &mut out);
     }
     out.push('}');
     out

@@ -305,10 +305,25 @@ impl Catalog {
 
     /// The one deferred tool in scope that is so called without its server part, case folded.
     fn bare(&self, name: &str, view: &View) -> Option<ToolId> {
+        only(&self.so_called(name, view))
+    }
+
+    /// The deferred tools in scope that are so called without their server part, case folded.
+    fn so_called(&self, name: &str, view: &View) -> Vec<ToolId> {
         let folded = name.to_lowercase();
         let hash = folded_hash(&folded);
         let is = |id: &ToolId| bare_names(self.source_of(*id), self.tool(*id)).any(|bare| bare == folded);
-        self.only(view, |sources, group| group.names(sources).bare(hash), is)
+        self.named(view, |sources, group| group.names(sources).bare(hash), is)
+    }
+
+    /// The same, by name, where they are several: a name that means one of them says too little.
+    pub fn ambiguous(&self, name: &str, view: &View) -> Vec<ToolId> {
+        let mut all = self.so_called(name.trim(), view);
+        if all.len() == 1 {
+            all.clear();
+        }
+        all.sort_by(|a, b| self.tool(*a).name.cmp(&self.tool(*b).name));
+        all
     }
 
     /// The one deferred tool in scope with this name, with or without its server part, case folded.
@@ -316,29 +331,29 @@ impl Catalog {
         let folded = name.to_lowercase();
         let hash = folded_hash(&folded);
         let is = |id: &ToolId| self.tool(*id).name.to_lowercase() == folded;
-        self.only(view, |sources, group| group.names(sources).visible(hash), is).or_else(|| self.bare(name, view))
+        let whole = self.named(view, |sources, group| group.names(sources).visible(hash), is);
+        only(&whole).or_else(|| self.bare(name, view))
     }
 
-    /// The one deferred tool in scope that is meant, of those `found` in each group, if no other is.
-    fn only<'a, I: Iterator<Item = u32> + 'a>(
+    /// Of the tools `found` in each group, the deferred ones in scope that are meant.
+    fn named<'a, I: Iterator<Item = u32> + 'a>(
         &'a self,
         view: &View,
         found: impl Fn(&'a [Arc<Source>], &'a Group) -> I,
         is: impl Fn(&ToolId) -> bool,
-    ) -> Option<ToolId> {
-        let mut first = None;
+    ) -> Vec<ToolId> {
+        let mut all = Vec::new();
         let mut before = 0;
         for (sources, group) in self.groups() {
             let base = self.base(before);
             before += sources.len();
-            for id in found(sources, group).map(|at| base + at).filter(|id| view.deferred.contains(*id)).filter(&is) {
-                if first.is_some_and(|first| first != id) {
-                    return None;
-                }
-                first = Some(id);
-            }
+            let ids = found(sources, group).map(|at| base + at);
+            all.extend(ids.filter(|id| view.deferred.contains(*id)).filter(&is));
         }
-        first
+        // A tool may be so called twice over.
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Neighbouring sources, each with what is kept of them together.
@@ -362,6 +377,10 @@ impl Catalog {
         self.index();
         view.statistics(self);
     }
+}
+
+fn only(tools: &[ToolId]) -> Option<ToolId> {
+    if let [one] = tools { Some(*one) } else { None }
 }
 
 /// Keeps a value under its key, dropping all when there are too many: the values can always be made anew.

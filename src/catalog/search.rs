@@ -54,6 +54,10 @@ pub fn run(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -> Gr
     let exact = exact_names(catalog, view, query.text);
     group.cut = exact.iter().skip(most).map(|id| catalog.tool(*id).name.to_string()).collect();
     group.matches.extend(exact.into_iter().take(most));
+    if group.matches.is_empty() {
+        // The query is the name of several tools: each is a better answer than any that is only like it.
+        group.matches.extend(catalog.ambiguous(query.text, view).into_iter().take(limit));
+    }
 
     let ranked = gated(&query, limit, &group.matches);
     let room = limit.saturating_sub(group.matches.len());

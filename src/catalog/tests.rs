@@ -463,6 +463,19 @@ fn search_6_exact_names() {
         vec![source(Kind::Mcp, "a", &["send_it: One"]), source(Kind::Mcp, "b", &["send_it: Two"])],
     );
     assert!(matches(&two, "frobnicate send_it").is_empty(), "SEARCH-6: only when unambiguous");
+    let both = ["mcp__a__send_it", "mcp__b__send_it"];
+    assert_eq!(matches(&two, " Send_It "), both, "a query that is the name of several finds them first");
+    let three = catalog_with(
+        ToolSearch::default(),
+        CoreSet::default(),
+        vec![
+            source(Kind::Mcp, "a", &["send_it: One", "send_it_now: Send it, send it"]),
+            source(Kind::Mcp, "b", &["send_it: A long description that says many other things than the first"]),
+        ],
+    );
+    assert_eq!(matches(&three, "send_it")[..2], both);
+    let limited = search::run(&three, &three.view(&Scope::all()), "send_it", Some(1));
+    assert_eq!(limited.matches.len(), 1, "and no more than were asked for");
     let granted = two.view(&enabled(&["b"]));
     let found = search::run(&two, &granted, "frobnicate send_it", None);
     assert_eq!(found.matches.len(), 1, "SEARCH-11: unambiguous in scope");
@@ -643,6 +656,12 @@ fn describe_rules() {
         assert!(got["errors"][core].as_str().unwrap().contains("directly"), "DESCRIBE-2: {core}");
     }
     assert_eq!(got["tools"]["note_add"]["parameters"]["required"], json!(["text"]));
+    let two = self::catalog(vec![source(Kind::Mcp, "a", &["send_it"]), source(Kind::Mcp, "b", &["send_it"])]);
+    let text = describe::answer(&two, &two.view(&Scope::all()), &list(&["send_it"]));
+    let got: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(got["not_found"], json!(["send_it"]), "DESCRIBE-2: only an unambiguous one resolves");
+    let hint = got["hint"].as_str().unwrap();
+    assert!(hint.contains("2 tools: mcp__a__send_it, mcp__b__send_it."), "{hint}");
     let secret =
         self::catalog(vec![source(Kind::Core, "host", &["secret_core"]), source(Kind::Mcp, "chat", &["post"])]);
     let text = describe::answer(&secret, &secret.view(&enabled(&["chat"])), &list(&["secret_core"]));

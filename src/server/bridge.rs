@@ -359,6 +359,17 @@ fn deferred(sight: &Sight, name: &str) -> Result<ToolId, Refused> {
                 return Err(refuse_problem(problem));
             }
             let Sight { catalog, view, .. } = sight;
+            let several = catalog.ambiguous(name, view);
+            if !several.is_empty() {
+                let shown: String = name.chars().take(128).collect();
+                let names: Vec<&str> = several.iter().map(|id| &*catalog.tool(*id).name).collect();
+                let problem = format!(
+                    "`{shown}` is the name of {} tools here; nothing was invoked. Call one by its whole name.",
+                    names.len()
+                );
+                let first: Vec<&str> = names.into_iter().take(suggest::MAX_SUGGESTIONS).collect();
+                return Err(refuse_problem(Problem::new(problem).with("suggestions", first.into())));
+            }
             let candidates = (0..catalog.sources.len()).filter(|source| view.counts[*source] > 0).flat_map(|source| {
                 let label = catalog.sources[source].info.name.as_str();
                 view.deferred_of(catalog, source).map(move |(_, tool)| (&*tool.name, names::bare(&tool.tool, label)))
