@@ -49,7 +49,12 @@ struct Authorizing {
 impl Authorizing {
     #[track_caller]
     fn start(files: &Files) -> Self {
-        let mut command = toolscout(files, &["servers", "authorize", "safe"]);
+        Self::start_named(files, "safe")
+    }
+
+    #[track_caller]
+    fn start_named(files: &Files, name: &str) -> Self {
+        let mut command = toolscout(files, &["servers", "authorize", name]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
@@ -552,6 +557,16 @@ fn a_state_in_the_authorization_servers_own_address_is_not_ours() {
     let (files, server) = (Files::new(), Guarded::new(Habits { own_state: true, ..Habits::default() }));
     files.save("mcp.json", json!({ "mcpServers": { "safe": server.entry() } }));
     sign_in(&files);
+}
+
+#[test]
+fn a_server_with_a_name_that_writes_to_the_terminal_does_not() {
+    let (files, server) = (Files::new(), Guarded::new(Habits { denies: true, ..Habits::default() }));
+    files.save("mcp.json", json!({ "mcpServers": { "sa\u{1b}[2Jfe": server.entry() } }));
+    let authorizing = Authorizing::start_named(&files, "sa\u{1b}[2Jfe");
+    follow(&authorizing.link);
+    let (_, told) = authorizing.end();
+    assert!(told.matches("sa\\u{1b}[2Jfe").count() == 2 && !told.contains('\u{1b}'), "{told}");
 }
 
 #[test]

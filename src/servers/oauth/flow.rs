@@ -192,4 +192,24 @@ mod tests {
         assert_eq!((ending, status), (Ending::Denied(Some("access_denied")), 200));
         assert!(crate::servers::http::client().unwrap().get(back).send().await.is_err(), "nobody listens any more");
     }
+
+    #[tokio::test]
+    async fn who_comes_and_says_nothing_keeps_nobody_out() {
+        let (flow, back) = waiting().await;
+        let port = back.port().unwrap();
+        let visits = async {
+            let mut silent = Vec::new();
+            for _ in 0..20 {
+                silent.push(tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap());
+            }
+            for mut stream in silent {
+                // Whatever it is told, it is let go.
+                let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+            }
+            visit(&back, "error=access_denied&state=s").await
+        };
+        let both = async { tokio::join!(flow.wait(PATIENT), visits) };
+        let (ending, status) = tokio::time::timeout(Duration::from_secs(30), both).await.expect("the person in time");
+        assert_eq!((ending, status), (Ending::Denied(Some("access_denied")), 200));
+    }
 }
