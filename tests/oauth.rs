@@ -16,6 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use gateway::Reply;
 use guarded::{Guarded, Habits, SECRET, browse, follow};
 use host::{Files, Sidecar};
 use mcp::{attached, attached_as, call, calling, command, error, text, until_state};
@@ -48,7 +49,12 @@ struct Authorizing {
 impl Authorizing {
     #[track_caller]
     fn start(files: &Files) -> Self {
-        let mut command = toolscout(files, &["servers", "authorize", "safe"]);
+        Self::start_named(files, "safe")
+    }
+
+    #[track_caller]
+    fn start_named(files: &Files, name: &str) -> Self {
+        let mut command = toolscout(files, &["servers", "authorize", name]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
@@ -449,4 +455,147 @@ fn conn_7_no_token_code_verifier_or_secret_is_in_anything_that_comes_out() {
     assert!(all.contains("safe") && !all.contains(SECRET), "{all}");
     let verifiers = server.verifiers();
     assert!(verifiers.len() == 2 && verifiers.iter().all(|verifier| !all.contains(verifier)));
+}
+
+#[test]
+fn a_token_that_cannot_be_used_is_no_sign_in() {
+    let other = "another type than `Bearer`";
+    let unusable = "a token that cannot be sent to anybody";
+    for (label, key, value, why) in [
+        ("RFC 6749, 7.1: an unknown type", "token_type", json!("mac"), other),
+        ("RFC 6749, A.12: nothing", "access_token", json!(""), unusable),
+        ("RFC 6749, A.12: a line break", "access_token", json!("a\r\nX: y"), unusable),
+        ("RFC 6749, A.12: beyond ASCII", "access_token", json!("naïve"), unusable),
+        ("larger than is ever sent", "access_token", json!("x".repeat(300_000)), unusable),
+        ("RFC 6749, A.17: a line break", "refresh_token", json!("a\nb"), unusable),
+        ("RFC 6749, A.14: a negative time", "expires_in", json!(-1), "gave no token"),
+        ("RFC 6749, A.14: a time that is no whole number", "expires_in", json!(1e300), "gave no token"),
+    ] {
+        let (files, server) =
+            (Files::new(), Guarded::new(Habits { granted: [(key, value)].into(), ..Habits::default() }));
+        files.save("mcp.json", json!({ "mcpServers": { "safe": server.entry() } }));
+        let authorizing = Authorizing::start(&files);
+        assert!(!follow(&authorizing.link).page.contains("Signed in"), "{label}");
+        let (done, told) = authorizing.end();
+        assert!(!done && told.contains(why) && !told.contains(SECRET), "{label}: {told}");
+        assert!(grants(&files).is_empty(), "{label}");
+    }
+}
+
+#[test]
+fn no_time_of_a_token_is_too_long() {
+    let granted = [("expires_in", json!(u64::MAX))].into();
+    let (files, server) = (Files::new(), Guarded::new(Habits { granted, ..Habits::default() }));
+    let mut sidecar = attached(&files, json!({ "safe": server.entry() }));
+    sign_in(&files);
+    until_state(&mut sidecar, "safe", "ready");
+    assert_eq!(text(&call(&mut sidecar, TOOL, json!({}))), "somebody");
+    assert_eq!(server.count("POST /token"), 1);
+}
+
+#[test]
+fn a_hostile_authorization_server_is_told_of_and_ends_nothing() {
+    const METADATA: &str = "GET /.well-known/oauth-authorization-server";
+    const RESOURCE: &str = "GET /.well-known/oauth-protected-resource/mcp";
+    let page = || Reply::With(200, vec![("content-type", "text/html".to_owned())], "<html>".to_owned());
+    let elsewhere = || Reply::With(302, vec![("location", "http://127.0.0.1:9/".to_owned())], String::new());
+    let metadata = |server: &Guarded, key: &str, value: &str| {
+        let here = &server.gateway.url;
+        let mut metadata = json!({
+            "issuer": here, "authorization_endpoint": format!("{here}/authorize"), "token_endpoint": format!("{here}/token"),
+            "registration_endpoint": format!("{here}/register"), "code_challenge_methods_supported": ["S256"],
+            "response_types_supported": ["code"],
+        });
+        metadata[key] = value.into();
+        Reply::Json(200, metadata)
+    };
+    type Answer<'a> = &'a dyn Fn(&Guarded) -> Reply;
+    let cases: [(&str, &str, Answer<'_>, &str); 14] = [
+        ("a resource without end", RESOURCE, &|_| Reply::Endless, "more than 1048576 bytes"),
+        ("metadata without end", METADATA, &|_| Reply::Endless, "more than 1048576 bytes"),
+        ("a client without end", "POST /register", &|_| Reply::Endless, "more than 1048576 bytes"),
+        ("brackets without end", METADATA, &|_| Reply::With(200, vec![], "[".repeat(500_000)), "can be used"),
+        ("a page", METADATA, &|_| page(), "can be used"),
+        ("a page as client", "POST /register", &|_| page(), "client_id"),
+        ("a redirect", METADATA, &|_| elsewhere(), "HTTP 302"),
+        ("half of it", METADATA, &|_| Reply::Half("{".to_owned()), "can be used"),
+        ("no HTTP", METADATA, &|_| Reply::Raw(b"\x00\xff\r\n\r\n".to_vec()), "cannot be reached"),
+        ("another issuer", METADATA, &|server| metadata(server, "issuer", "https://other.example"), "the one that was"),
+        (
+            "a link that runs",
+            METADATA,
+            &|server| metadata(server, "authorization_endpoint", "javascript:alert(1)"),
+            "plain `https`",
+        ),
+        (
+            "a link that looks like another's",
+            METADATA,
+            &|server| metadata(server, "authorization_endpoint", "http://bank.example@127.0.0.1:9/"),
+            "plain `https`",
+        ),
+        (
+            "a client that is not registered",
+            "POST /register",
+            &|_| Reply::Json(500, json!({ "error": SECRET })),
+            "registered no client (127.0.0.1 answers HTTP 500)",
+        ),
+        ("a client without name", "POST /register", &|_| Reply::Json(201, json!({ "client_id": "" })), "client_id"),
+    ];
+    for (label, route, answer, why) in cases {
+        let (files, server) = (Files::new(), Guarded::new(Habits::default()));
+        let answer = answer(&server);
+        server.behave(|habits| drop(habits.answers.insert(route, answer)));
+        files.save("mcp.json", json!({ "mcpServers": { "safe": server.entry() } }));
+        let (done, told) = said(toolscout(&files, &["servers", "authorize", "safe"]));
+        assert!(!done && told.contains(why) && !told.contains(SECRET), "{label}: {told}");
+        assert!(grants(&files).is_empty(), "{label}");
+    }
+}
+
+#[test]
+fn a_state_in_the_authorization_servers_own_address_is_not_ours() {
+    let (files, server) = (Files::new(), Guarded::new(Habits { own_state: true, ..Habits::default() }));
+    files.save("mcp.json", json!({ "mcpServers": { "safe": server.entry() } }));
+    sign_in(&files);
+}
+
+#[test]
+fn a_server_with_a_name_that_writes_to_the_terminal_does_not() {
+    let (files, server) = (Files::new(), Guarded::new(Habits { denies: true, ..Habits::default() }));
+    files.save("mcp.json", json!({ "mcpServers": { "sa\u{1b}[2Jfe": server.entry() } }));
+    let authorizing = Authorizing::start_named(&files, "sa\u{1b}[2Jfe");
+    follow(&authorizing.link);
+    let (_, told) = authorizing.end();
+    assert!(told.matches("sa\\u{1b}[2Jfe").count() == 2 && !told.contains('\u{1b}'), "{told}");
+}
+
+#[test]
+fn a_refresh_that_always_fails_is_told_and_the_grant_kept() {
+    let (files, server) = (Files::new(), Guarded::new(Habits::default()));
+    let mut sidecar = attached(&files, json!({ "safe": server.entry() }));
+    sign_in(&files);
+    until_state(&mut sidecar, "safe", "ready");
+    server.behave(|habits| drop(habits.answers.insert("POST /token", Reply::Json(500, json!({ "error": SECRET })))));
+    server.revoke();
+    for _ in 0..3 {
+        let answer = call(&mut sidecar, TOOL, json!({}));
+        assert!(answer["isError"] == true && !answer.to_string().contains(SECRET), "{answer}");
+    }
+    assert_eq!(grants(&files).len(), 1, "it may be refreshed yet");
+    server.behave(|habits| habits.answers.clear());
+    until_state(&mut sidecar, "safe", "ready");
+    assert_eq!(text(&call(&mut sidecar, TOOL, json!({}))), "somebody");
+}
+
+#[test]
+fn conn_6_two_who_ask_at_once_get_one_sign_in() {
+    let (files, server) = (Files::new(), Guarded::new(Habits::default()));
+    let approving = json!({ "approve": true });
+    let mut sidecar = attached_as(&files, json!({ "safe": server.entry() }), approving);
+    until_state(&mut sidecar, "safe", "needs_authorization");
+    let asked = [(), (), ()].map(|()| sidecar.send("bridge/call", authorize(false)));
+    let links: Vec<Value> =
+        sidecar.approved(&asked).iter().map(|answer| result(answer)["connect_url"].clone()).collect();
+    assert!(links[0].is_string() && links.iter().all(|link| *link == links[0]), "{links:?}");
+    assert_eq!(server.count("POST /register"), 1);
 }

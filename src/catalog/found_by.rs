@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use super::pattern::Patterns;
 use super::words;
 
@@ -54,7 +56,8 @@ impl FoundBy {
 }
 
 fn append(texts: &mut Vec<String>, more: &[String]) {
-    let new: Vec<String> = more.iter().filter(|text| !texts.contains(text)).cloned().collect();
+    let known: FxHashSet<&str> = texts.iter().map(String::as_str).collect();
+    let new: Vec<String> = more.iter().filter(|text| !known.contains(text.as_str())).cloned().collect();
     texts.extend(new);
 }
 

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::flags::{Common, Output};
 use super::page::{Page, Style};
+use super::printable;
 use super::report::Report;
 use super::terminal::Terminal;
 use crate::server::session::Options;
@@ -60,8 +61,9 @@ fn sign_in(name: &str, entry: &Entry, client: &Client) -> Result<Ending, Failure
         let flow = Flow::begin(entry, client).await;
         let flow = flow.map_err(|why| Failure::Other(format!("`{name}` cannot be signed in to: {why}")))?;
         let mut stderr = io::stderr();
+        let shown = printable::visible(name);
         let text = format!(
-            "Open this link on this machine to sign in to `{name}` (waiting {} s; Ctrl-C ends it):\n\n  {}\n",
+            "Open this link on this machine to sign in to `{shown}` (waiting {} s; Ctrl-C ends it):\n\n  {}\n",
             PATIENT.as_secs(),
             flow.link()
         );

@@ -8,6 +8,7 @@ use rmcp::service::{Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
@@ -85,6 +86,8 @@ pub struct Server {
     pub(super) grant: Option<Entry>,
     /// The last sign-in to it that was begun here.
     sign_in: Mutex<Option<SignIn>>,
+    /// Held by who begins one: of two who want to sign in at once, both are to get the same link.
+    beginning: tokio::sync::Mutex<()>,
     /// Who waits for news of its calls.
     pub(super) waiting: Arc<Waiting>,
     versions: AtomicU64,
@@ -110,6 +113,7 @@ impl Server {
             grant,
             sign_ins: watch::Sender::new(0),
             sign_in: Mutex::default(),
+            beginning: tokio::sync::Mutex::default(),
             view: watch::Sender::new(Arc::new(view)),
             news,
             errors: Tail::default(),
@@ -237,6 +241,7 @@ impl Attached {
     /// # Errors
     /// Why that cannot be done, for a person.
     pub async fn authorize(&self) -> Result<SignIn, String> {
+        let _alone = self.beginning.lock().await;
         if let Some(going_on) = self.sign_in().filter(|sign_in| sign_in.ending().is_none()) {
             return Ok(going_on);
         }
@@ -244,8 +249,11 @@ impl Attached {
         else {
             return Err("it is none that is signed in to by OAuth".to_owned());
         };
-        let begun = self.runtime.spawn(async move { Flow::begin(&grant, &client).await });
-        let flow = begun.await.unwrap_or_else(|_| Err("the sidecar is ending".to_owned()))?;
+        let mut begun = JoinSet::new();
+        // Ends with who waits for it, so that the next one finds its port free.
+        begun.spawn_on(async move { Flow::begin(&grant, &client).await }, &self.runtime);
+        let flow = begun.join_next().await.and_then(Result::ok);
+        let flow = flow.unwrap_or_else(|| Err("the sidecar is ending".to_owned()))?;
         let (server, end) = (self.server.clone(), self.end.clone());
         let done = move || server.sign_ins.send_modify(|count| *count += 1);
         let sign_in = SignIn::go_on(flow, &self.runtime, async move { end.cancelled().await }, done);

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use rustc_hash::FxHashSet;
+
 use super::regular::{self, Content, Unread};
 use super::settle::SETTLE;
 use super::stamp::Stamp;
@@ -92,12 +94,13 @@ impl<T> Files<T> {
     /// in its place.
     pub fn refresh(&mut self, paths: &[PathBuf], named: &[PathBuf], patience: bool) -> Look {
         let mut all = Look::SAME;
-        let unlisted: Vec<PathBuf> = self.kept.keys().filter(|path| !paths.contains(path)).cloned().collect();
+        let (listed, named): (FxHashSet<&Path>, FxHashSet<&Path>) = (set(paths), set(named));
+        let unlisted: Vec<PathBuf> = self.kept.keys().filter(|path| !listed.contains(&***path)).cloned().collect();
         for path in unlisted {
             all |= self.miss(&path, patience);
         }
         for path in paths {
-            all |= self.look(path, named.contains(path), patience);
+            all |= self.look(path, named.contains(&**path), patience);
         }
         all
     }
@@ -127,7 +130,11 @@ impl<T> Files<T> {
                 _ if named => self.fail(path, None, read, 0, Unread::Missing.diagnostic(path)),
                 look => look,
             },
-            Err(unread) => self.fail(path, stamp, read, 0, unread.diagnostic(path)),
+            Err(unread) => {
+                // A folder may stand where a file was listed: it is to be listed then, and its stamp says nothing.
+                let stamp = stamp.filter(|_| !path.is_dir());
+                self.fail(path, stamp, read, 0, unread.diagnostic(path))
+            }
         }
     }
 
@@ -210,15 +217,21 @@ impl<T> Files<T> {
     }
 }
 
-/// Files in a folder with one of these extensions, by name. Empty where there is no such folder.
+fn set(paths: &[PathBuf]) -> FxHashSet<&Path> {
+    paths.iter().map(PathBuf::as_path).collect()
+}
+
+/// Files in a folder with one of these extensions, and links, by name. Empty where there is no such folder.
 pub fn in_folder(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
+        // What a link leads to may become a file at any time, which the folder does not show.
+        .filter_map(|entry| entry.ok().filter(|entry| entry.file_type().is_ok_and(|found| !found.is_dir())))
+        .map(|entry| entry.path())
         .filter(|path| {
             let hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
             let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-            !hidden && extensions.contains(&extension) && !path.is_dir()
+            !hidden && extensions.contains(&extension)
         })
         .collect();
     found.sort();
@@ -273,6 +286,28 @@ mod tests {
             assert_eq!(cold.refresh(std::slice::from_ref(&path), &[], true), Look::TORN);
             assert_eq!(cold.refresh(std::slice::from_ref(&path), &[], false), Look::CHANGED, "there is nothing");
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_folder_where_a_file_was_listed_is_looked_at_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        std::fs::create_dir_all(at("listed/folder.json")).unwrap();
+        std::fs::create_dir(at("far")).unwrap();
+        std::os::unix::fs::symlink(at("far"), at("listed/link.json")).unwrap();
+        let paths = in_folder(&at("listed"), &["json"]);
+        assert_eq!(paths, [at("listed/link.json")], "it may lead to a file one day");
+        let mut files = files();
+        age(&at("far"));
+        assert_eq!(files.refresh(&paths, &[], true), Look::CHANGED);
+        assert_eq!(files.problems().map(|problem| problem.code).collect::<Vec<_>>(), ["file-not-regular"]);
+        assert!(!files.are_same(&paths, SystemTime::now()));
+        assert_eq!(files.refresh(&paths, &[], true), Look::SAME, "it is told once");
+        std::fs::remove_dir(at("far")).unwrap();
+        std::fs::write(at("far"), "good").unwrap();
+        assert_eq!(files.refresh(&paths, &[], true), Look::CHANGED);
+        assert_eq!(files.get(&paths[0]).map(String::as_str), Some("good"));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::config::{SourceWords, Standing};
 use super::problem::quoted;
 use crate::catalog::Catalog;
@@ -17,6 +19,8 @@ pub type Worded = (Arc<Source>, Arc<Source>);
 
 /// So many entries that are for nothing are told of, and no more are looked for.
 const MAX_TOLD: usize = 100;
+/// So many names are held against others to find what was meant, about: each costs as much as a look into a file.
+const MAX_COMPARED: usize = 10_000;
 
 /// Gives sources their words. `before` is what was given before; the result is what is now.
 pub fn give(sources: &mut [Arc<Source>], words: &BTreeMap<String, SourceWords>, before: &[Worded]) -> Vec<Worded> {
@@ -38,17 +42,22 @@ pub fn give(sources: &mut [Arc<Source>], words: &BTreeMap<String, SourceWords>, 
 /// Words for sources and tools that a catalog does not have. A server may have none of its tools yet.
 pub fn idle(words: &BTreeMap<String, SourceWords>, catalog: &Catalog, servers: &[&str]) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
+    if words.is_empty() {
+        return found;
+    }
+    let sources: FxHashMap<&str, &Source> =
+        catalog.sources.iter().map(|source| (source.info.name.as_str(), &**source)).collect();
+    let mut compared = 0;
     for (name, SourceWords { found_by, place, patterns }) in words {
         if found.len() >= MAX_TOLD {
             break;
         }
-        let source = catalog.sources.iter().find(|source| source.info.name == *name);
-        let Some(source) = source else {
+        let Some(source) = sources.get(name.as_str()) else {
             if !servers.contains(&name.as_str()) {
-                let names =
-                    catalog.sources.iter().map(|source| source.info.name.as_str()).chain(servers.iter().copied());
-                let advice = nearest(name, names)
-                    .map_or_else(String::new, |nearest| format!("; did you mean {}", quoted(nearest)));
+                let names = sources.keys().chain(servers).copied();
+                let meant = if compared < MAX_COMPARED { nearest(name, names) } else { None };
+                compared += sources.len() + servers.len();
+                let advice = meant.map_or_else(String::new, |nearest| format!("; did you mean {}", quoted(nearest)));
                 let message = format!("there is no source {} yet, which these words are for{advice}", quoted(name));
                 found.push(diagnostic(place, "config-unknown-source", message));
             }
@@ -123,6 +132,16 @@ mod tests {
         assert!(Arc::ptr_eq(&first[0], &again[0]), "the same words");
         let (_, other) = put("tools: {sources: {a: {aliases: [z]}}}", &worded);
         assert_eq!(other[0].info.found_by.aliases, ["z"], "not beside what they were before");
+    }
+
+    #[test]
+    fn what_was_meant_is_not_looked_for_without_end() {
+        let many: Vec<_> = (0..MAX_COMPARED / 2).map(|n| source(&format!("linear{n}"))).collect();
+        let catalog = Catalog::new(many, Arc::default());
+        let yaml = "tools: {sources: {linear1x: {aliases: [x]}, linear2x: {aliases: [x]}, linear3x: {aliases: [x]}}}";
+        let advised: Vec<bool> =
+            idle(&words(yaml), &catalog, &[]).iter().map(|found| found.message.contains("did you mean")).collect();
+        assert_eq!(advised, [true, true, false]);
     }
 
     #[test]

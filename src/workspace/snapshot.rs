@@ -191,10 +191,11 @@ impl Workspace {
             looks += 1;
             let patience = looks < LOOKS;
             // Before they are listed and looked at: what comes meanwhile is seen the next time.
-            let mut seen = Seen::before(self.listed());
+            let folders: Vec<PathBuf> = self.listed().collect();
+            let mut seen = Seen::before(folders.iter().cloned());
             let configs = self.config_files();
             let paths: Vec<PathBuf> = configs.iter().map(|file| file.path.clone()).collect();
-            let registries = self.registry_files();
+            let registries = self.registry_files(&folders);
             seen.files(&paths, &registries);
             let mut look: Look = state.configs.refresh(&paths, &named, patience);
             for (files, paths) in state.registries.iter_mut().zip(&registries) {
@@ -243,7 +244,9 @@ impl Workspace {
         targets.extend(config.iter().chain(mcp_config).map(|path| target(&parent(path), path.clone(), false)));
         targets.extend(registry.iter().map(|path| target(&parent(path), path.clone(), true)));
         // Of the files in those folders, those that are links to elsewhere.
-        targets.extend(self.registry_files().into_iter().flatten().map(|path| target(&parent(&path), path, false)));
+        let listed: Vec<PathBuf> = self.listed().collect();
+        targets
+            .extend(self.registry_files(&listed).into_iter().flatten().map(|path| target(&parent(&path), path, false)));
         targets.extend(self.server_files().into_iter().map(|path| target(&parent(&path), path, false)));
         targets.extend(self.noted.paths().iter().map(|path| target(&parent(path), path.clone(), false)));
         targets
@@ -258,12 +261,12 @@ impl Workspace {
         let mut paths: Vec<PathBuf> = configs.iter().map(|file| file.path.clone()).collect();
         for (files, list) in state.registries.iter().zip(registries) {
             all.extend(files.problems().cloned());
-            let first = sources.len();
+            let mut names: BTreeSet<String> = BTreeSet::new();
             // In the order of the paths: of two files with one source the first is served.
             for (path, registry) in list.iter().filter_map(|path| Some((path, files.get(path)?))) {
                 all.extend(registry.diagnostics.iter().cloned());
                 for source in &registry.sources {
-                    if sources[first..].iter().any(|other| other.info.name == source.info.name) {
+                    if !names.insert(source.info.name.clone()) {
                         all.push(shadowed(path, &source.info.name));
                     } else {
                         sources.push(source.clone());
@@ -328,15 +331,15 @@ impl Workspace {
         self.folders().chain(self.places.approvals()).chain(named)
     }
 
-    fn registry_files(&self) -> [Vec<PathBuf>; 3] {
+    /// The files of registries, those `listed` being folders: what a person named may become one at any time.
+    fn registry_files(&self, listed: &[PathBuf]) -> [Vec<PathBuf>; 3] {
         let folder = |path: Option<PathBuf>| path.map(|path| in_folder(&path, &EXTENSIONS)).unwrap_or_default();
         let workspace = self.places.workspace.as_ref().map(|root| root.join(".toolscout").join("registry"));
         let user = self.places.user.as_ref().map(|folder| folder.join("registry"));
-        let mut named: Vec<PathBuf> = Vec::new();
+        let (mut named, mut known): (Vec<PathBuf>, BTreeSet<PathBuf>) = Default::default();
         for path in &self.places.registry {
-            let files = if path.is_dir() { in_folder(path, &EXTENSIONS) } else { vec![path.clone()] };
-            let new = files.into_iter().filter(|file| !named.contains(file)).collect::<Vec<_>>();
-            named.extend(new);
+            let files = if listed.contains(path) { in_folder(path, &EXTENSIONS) } else { vec![path.clone()] };
+            named.extend(files.into_iter().filter(|file| known.insert(file.clone())));
         }
         [folder(workspace), folder(user), named]
     }

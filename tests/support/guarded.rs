@@ -30,10 +30,16 @@ pub struct Habits {
     pub confidential: bool,
     /// The metadata names the token endpoint at this address.
     pub token_endpoint: Option<String>,
+    /// The address of authorization has a `state` already.
+    pub own_state: bool,
     /// The metadata is about this resource.
     pub resource: Option<String>,
     /// Calls are refused with what was sent.
     pub tells: bool,
+    /// These routes are answered so, whatever is asked.
+    pub answers: BTreeMap<&'static str, Reply>,
+    /// What is granted says this too, or otherwise.
+    pub granted: BTreeMap<&'static str, Value>,
 }
 
 /// A code and what it was given for.
@@ -132,6 +138,9 @@ impl State {
         let here = format!("http://{}", asked.header("host"));
         let (route, query) = asked.route.split_once('?').unwrap_or((&asked.route, ""));
         let query = form(query);
+        if let Some(answer) = self.habits.answers.get(route) {
+            return answer.clone();
+        }
         match route {
             "POST /mcp" | "GET /mcp" | "DELETE /mcp" => self.mcp(asked, &here, route),
             "GET /.well-known/oauth-protected-resource/mcp" => {
@@ -145,6 +154,9 @@ impl State {
                     "code_challenge_methods_supported": [if self.habits.plain { "plain" } else { "S256" }],
                     "response_types_supported": ["code"], "authorization_response_iss_parameter_supported": true,
                 });
+                if self.habits.own_state {
+                    metadata["authorization_endpoint"] = format!("{here}/authorize?state=own").into();
+                }
                 if !self.habits.registers_nobody {
                     metadata["registration_endpoint"] = format!("{here}/register").into();
                 }
@@ -260,9 +272,10 @@ impl State {
         let (access, refresh) = (self.secret("access"), self.secret("refresh"));
         self.access.insert(access.clone());
         self.refresh.insert(refresh.clone(), client);
-        let granted = json!({
+        let mut granted = json!({
             "access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": 3600,
         });
+        self.habits.granted.iter().for_each(|(key, value)| granted[key] = value.clone());
         Reply::With(200, vec![("content-type", "application/json".to_owned())], granted.to_string())
     }
 }

@@ -61,9 +61,9 @@ impl Flow {
             Err(_) => return Err("its authorization server does not answer in time".to_owned()),
         };
         let url = Url::parse(&link).ok();
-        let state =
-            url.and_then(|url| url.query_pairs().find(|(key, _)| key == "state").map(|(_, state)| state.into_owned()));
-        let state = state.ok_or("the authorization server's address cannot be made a link of")?;
+        // What the SDK appends: the server's address may have had one of its own.
+        let state = |url: Url| url.query_pairs().filter(|(key, _)| key == "state").last().map(|it| it.1.into_owned());
+        let state = url.and_then(state).ok_or("the authorization server's address cannot be made a link of")?;
         Ok(Self { link, state, manager, web, redirect })
     }
 
@@ -122,7 +122,7 @@ async fn prepare(
     let endpoints = [authorization_endpoint, token_endpoint].into_iter().chain(registration_endpoint);
     if !endpoints.into_iter().all(|endpoint| resource.trusts_text(endpoint)) {
         return Err(Refusal::Told(
-            "its authorization server is not at `https` addresses elsewhere than on this machine",
+            "its authorization server is not at plain `https` addresses elsewhere than on this machine",
         ));
     }
     manager.set_metadata(found.metadata);
@@ -191,5 +191,25 @@ mod tests {
         let (ending, status) = tokio::join!(flow.wait(PATIENT), visits);
         assert_eq!((ending, status), (Ending::Denied(Some("access_denied")), 200));
         assert!(crate::servers::http::client().unwrap().get(back).send().await.is_err(), "nobody listens any more");
+    }
+
+    #[tokio::test]
+    async fn who_comes_and_says_nothing_keeps_nobody_out() {
+        let (flow, back) = waiting().await;
+        let port = back.port().unwrap();
+        let visits = async {
+            let mut silent = Vec::new();
+            for _ in 0..20 {
+                silent.push(tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap());
+            }
+            for mut stream in silent {
+                // Whatever it is told, it is let go.
+                let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+            }
+            visit(&back, "error=access_denied&state=s").await
+        };
+        let both = async { tokio::join!(flow.wait(PATIENT), visits) };
+        let (ending, status) = tokio::time::timeout(Duration::from_secs(30), both).await.expect("the person in time");
+        assert_eq!((ending, status), (Ending::Denied(Some("access_denied")), 200));
     }
 }

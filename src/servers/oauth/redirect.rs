@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use reqwest::Url;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -26,6 +26,8 @@ const PATH: &str = "/callback";
 const VISITORS: usize = 8;
 /// How long one visit may take, the exchange of the code included.
 const VISIT: Duration = Duration::from_secs(60);
+/// How long a visitor may take to say what it wants: who holds its place and says nothing is not to keep the person out.
+const ASKING: Duration = Duration::from_secs(3);
 /// How long nobody is let in where the system refuses to.
 const NO_ROOM: Duration = Duration::from_millis(100);
 /// How long the last page is waited for.
@@ -116,8 +118,9 @@ impl Redirect {
 
 async fn serve(stream: TcpStream, state: &str, visitors: mpsc::Sender<Visit>) {
     let service = hyper::service::service_fn(|request| answer(request, state, &visitors));
-    let connection =
-        hyper::server::conn::http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);
+    let mut speaking = hyper::server::conn::http1::Builder::new();
+    speaking.keep_alive(false).timer(TokioTimer::new()).header_read_timeout(ASKING);
+    let connection = speaking.serve_connection(TokioIo::new(stream), service);
     // One that breaks off is the browser's own affair.
     let _ = connection.await;
 }

@@ -29,8 +29,12 @@ impl Resource {
     }
 
     /// Whether something secret may be sent to an address on this server's behalf: over TLS, or on this machine if the
-    /// server is on it too. A server elsewhere is to reach nothing here.
+    /// server is on it too. A server elsewhere is to reach nothing here. No address has a user before its host, which a
+    /// person would take for the host.
     pub fn trusts(&self, url: &Url) -> bool {
+        if !url.username().is_empty() || url.password().is_some() {
+            return false;
+        }
         match (url.scheme(), is_loopback(url)) {
             ("https" | "http", true) => is_loopback(&self.0),
             ("https", false) => true,
@@ -109,6 +113,8 @@ mod tests {
             ("http://127.0.0.1:8/token", false, true),
             ("https://localhost/token", false, true),
             ("http://[::1]:8/token", false, true),
+            ("https://bank.example@auth.example/token", false, false),
+            ("https://:pass@auth.example/token", false, false),
             ("javascript:alert(1)", false, false),
             ("file:///etc/passwd", false, false),
             ("auth.example", false, false),

@@ -131,6 +131,7 @@ impl Entry {
         let client_secret = registered.or_else(|| before.and_then(|kept| kept.client_secret));
         let kept = Kept { resource: self.resource.to_string(), client_secret, credentials };
         self.learn(&kept);
+        usable(&kept.credentials)?;
         let text = serde_json::to_string_pretty(&kept).map_err(|_| "what was granted is no JSON")?;
         let failed = |error: io::Error| format!("{} cannot be written: {error}", path.display());
         private_file::write(path, &format!("{text}\n")).map_err(failed)?;
@@ -187,6 +188,26 @@ impl Entry {
         let done = tokio::task::spawn_blocking(move || work(&entry)).await;
         let done = done.unwrap_or_else(|_| Err("the file was not looked at".to_owned()));
         done.map_err(AuthError::CredentialStoreError)
+    }
+}
+
+/// Characters of the longest token that is taken: a few times what servers take for all headers.
+const LONGEST_TOKEN: usize = 64 << 10;
+
+/// Whether a token can be sent to anybody (RFC 6750, section 2.1), so that a sign-in that is told to be done is.
+fn usable(credentials: &StoredCredentials) -> Result<(), &'static str> {
+    let Some(response) = &credentials.token_response else { return Ok(()) };
+    let response = serde_json::to_value(response).unwrap_or_default();
+    let text = |name: &str| response.get(name).and_then(Value::as_str).unwrap_or_default();
+    // A client must not use a token of a type that it does not know (RFC 6749, section 7.1).
+    if !text("token_type").eq_ignore_ascii_case("bearer") {
+        return Err("the authorization server gave a token of another type than `Bearer`");
+    }
+    let is_sent = |token: &str| token.bytes().all(|byte| byte.is_ascii_graphic()) && token.len() <= LONGEST_TOKEN;
+    let (access, refresh) = (text("access_token"), text("refresh_token"));
+    match !access.is_empty() && is_sent(access) && is_sent(refresh) {
+        true => Ok(()),
+        false => Err("the authorization server gave a token that cannot be sent to anybody"),
     }
 }
 
