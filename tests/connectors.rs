@@ -584,6 +584,37 @@ fn conn_6_status_tells_of_apps_and_servers() {
 }
 
 #[test]
+fn conn_8_a_server_out_of_scope_is_not_hinted_at() {
+    let gateway = Gateway::new(accounts);
+    let files = signed_in(&gateway);
+    files.write("config/toolscout/servers.d/gitter.yaml", "command: /nowhere/mine\ndisabled: true\n");
+    let mut sidecar = sidecar(&files);
+    let mut ask = |action: &str, target: Value, scope: Value| {
+        let asked = scoped(manage(json!({ "action": action, "connectors": [target] })), scope);
+        sidecar.request("bridge/call", asked)["content"].take()
+    };
+    let server = |name: &str| json!({ "name": name, "mcp": true });
+    let without = || json!({ "toolsets": { "disabled": ["mcp-github"] } });
+    let alone = || json!({ "toolsets": { "disabled": ["mcp-github", "mcp-gitter", "mcp-gitlab"] } });
+    for (label, action, target, scope, hinted) in [
+        ("an install is answered as of a name that nobody has", "install", server("github"), alone(), ""),
+        ("so is a status", "status", server("github"), alone(), ""),
+        ("and a name that is almost its own", "install", server("githb"), alone(), ""),
+        ("an app of its name gets no hint", "connect", json!("github"), without(), ""),
+        ("what is configured and in scope is suggested", "install", server("gittr"), without(), "gitter"),
+        ("in a status too", "status", server("gittr"), without(), "gitter"),
+    ] {
+        let content = ask(action, target, scope);
+        let results = if action == "status" { &content["mcp_servers"] } else { &content["results"] };
+        let result = &results[0];
+        let suggested = result["suggestions"].as_array().unwrap().iter().any(|name| name == hinted);
+        assert_eq!(suggested, !hinted.is_empty(), "{label}: {content}");
+        let hints_at_it = result["suggestions"].to_string().contains("github") || result.get("hint").is_some();
+        assert!(!hints_at_it, "{label}: {content}");
+    }
+}
+
+#[test]
 fn conn_6_only_hosted_actions_need_the_sign_in() {
     let gateway = Gateway::new(accounts);
     let files = signed_in(&gateway);

@@ -6,7 +6,7 @@
 mod authorize;
 mod card;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -192,11 +192,13 @@ impl Asked<'_> {
         Ok(Ok(answer))
     }
 
-    /// All that can be installed.
+    /// All in scope that can be installed.
     async fn offers(&self) -> Result<BTreeMap<String, Offer>, RpcError> {
         let places = &self.call.session.opened().await?.places;
         let (user, workspace) = (places.user.clone(), places.workspace.clone());
-        off_thread(move || offers::offers(user.as_deref(), workspace.as_deref())).await
+        let mut offers = off_thread(move || offers::offers(user.as_deref(), workspace.as_deref())).await?;
+        offers.retain(|name, _| self.grants_server(name));
+        Ok(offers)
     }
 
     fn grants_server(&self, name: &str) -> bool {
@@ -209,22 +211,31 @@ impl Asked<'_> {
             self.current.servers.iter().filter(|server| is_wanted(&server.name) && self.grants_server(&server.name));
         let mut states: BTreeMap<String, Value> =
             configured.map(|server| (server.name.clone(), server_state(server))).collect();
-        for (name, offer) in offers.iter().filter(|(name, _)| is_wanted(name) && self.grants_server(name)) {
+        for (name, offer) in offers.iter().filter(|(name, _)| is_wanted(name)) {
             let description: String = offer.description.chars().take(SHORT).collect();
             let state = || json!({ "name": name, "state": "not_installed", "description": description });
             states.entry(name.clone()).or_insert_with(state);
         }
         for name in wanted {
-            let unknown = || {
-                let names = states_names(offers);
-                json!({ "name": name, "state": "unknown", "suggestions": suggest::nearest(name, names) })
-            };
             if !states.contains_key(*name) {
-                let unknown = unknown();
+                let suggestions = self.nearest_servers(name, offers);
+                let unknown = json!({ "name": name, "state": "unknown", "suggestions": suggestions });
                 states.insert((*name).clone(), unknown);
             }
         }
         states.into_values().collect()
+    }
+
+    /// Names in scope that may have been meant, of servers that are configured and those that can be.
+    fn nearest_servers<'a>(&'a self, name: &str, offers: &'a BTreeMap<String, Offer>) -> Vec<&'a str> {
+        let configured = self.current.servers.iter().map(|server| &server.name);
+        let names: BTreeSet<&String> =
+            configured.filter(|name| self.grants_server(name)).chain(offers.keys()).collect();
+        suggest::nearest(name, names.into_iter().map(|name| (name.as_str(), name.as_str())))
+    }
+
+    fn unknown_server(&self, name: &str, offers: &BTreeMap<String, Offer>) -> Value {
+        json!({ "name": name, "status": "unknown", "suggestions": self.nearest_servers(name, offers) })
     }
 
     async fn servers(&self, wanted: Wanted) -> Result<Answer, RpcError> {
@@ -237,7 +248,7 @@ impl Asked<'_> {
             }
             let configured = self.current.servers.iter().find(|server| server.name == *name);
             let result = match (wanted.action, configured.map(|server| server.state()), offers.get(name)) {
-                _ if !self.grants_server(name) => unknown_server(name, &offers),
+                _ if !self.grants_server(name) => self.unknown_server(name, &offers),
                 (Action::Install, None, Some(offer)) => self.install(name, offer).await?,
                 (Action::Enable, Some("disabled"), _) => self.enable(name).await?,
                 (Action::Install, Some("disabled"), _) => {
@@ -246,14 +257,14 @@ impl Asked<'_> {
                 }
                 (Action::Authorize, Some(_), _) => match configured {
                     Some(server) => self.authorize(server, wanted.force).await?,
-                    None => unknown_server(name, &offers),
+                    None => self.unknown_server(name, &offers),
                 },
                 (_, None, Some(_)) => {
                     let right = right_call(Action::Install, &json!([{ "name": name, "mcp": true }]));
                     json!({ "name": name, "status": "not_installed", "hint": format!("Install it first: {right}") })
                 }
                 (_, Some(state), _) => json!({ "name": name, "status": state, "hint": "It is configured already." }),
-                (_, None, None) => unknown_server(name, &offers),
+                (_, None, None) => self.unknown_server(name, &offers),
             };
             results.push(result);
         }
@@ -414,12 +425,4 @@ fn server_state(server: &Configured) -> Value {
         _ => {}
     }
     state
-}
-
-fn states_names(offers: &BTreeMap<String, Offer>) -> impl Iterator<Item = (&str, &str)> {
-    offers.keys().map(|name| (name.as_str(), name.as_str()))
-}
-
-fn unknown_server(name: &str, offers: &BTreeMap<String, Offer>) -> Value {
-    json!({ "name": name, "status": "unknown", "suggestions": suggest::nearest(name, states_names(offers)) })
 }
