@@ -85,6 +85,8 @@ pub struct Server {
     pub(super) grant: Option<Entry>,
     /// The last sign-in to it that was begun here.
     sign_in: Mutex<Option<SignIn>>,
+    /// Held while one is begun, so that two who ask at once are given the same.
+    beginning: tokio::sync::Mutex<()>,
     /// Who waits for news of its calls.
     pub(super) waiting: Arc<Waiting>,
     versions: AtomicU64,
@@ -110,6 +112,7 @@ impl Server {
             grant,
             sign_ins: watch::Sender::new(0),
             sign_in: Mutex::default(),
+            beginning: tokio::sync::Mutex::default(),
             view: watch::Sender::new(Arc::new(view)),
             news,
             errors: Tail::default(),
@@ -237,20 +240,24 @@ impl Attached {
     /// # Errors
     /// Why that cannot be done, for a person.
     pub async fn authorize(&self) -> Result<SignIn, String> {
-        if let Some(going_on) = self.sign_in().filter(|sign_in| sign_in.ending().is_none()) {
-            return Ok(going_on);
-        }
         let (Some(grant), Reach::Http { oauth: Some(client), .. }) = (self.grant.clone(), self.spec.reach.clone())
         else {
             return Err("it is none that is signed in to by OAuth".to_owned());
         };
-        let begun = self.runtime.spawn(async move { Flow::begin(&grant, &client).await });
-        let flow = begun.await.unwrap_or_else(|_| Err("the sidecar is ending".to_owned()))?;
-        let (server, end) = (self.server.clone(), self.end.clone());
-        let done = move || server.sign_ins.send_modify(|count| *count += 1);
-        let sign_in = SignIn::go_on(flow, &self.runtime, async move { end.cancelled().await }, done);
-        *self.server.sign_in.lock().unwrap_or_else(PoisonError::into_inner) = Some(sign_in.clone());
-        Ok(sign_in)
+        let (server, end, runtime) = (self.server.clone(), self.end.clone(), self.runtime.clone());
+        let begun = self.runtime.spawn(async move {
+            let _alone = server.beginning.lock().await;
+            if let Some(going_on) = server.sign_in().filter(|sign_in| sign_in.ending().is_none()) {
+                return Ok(going_on);
+            }
+            let flow = Flow::begin(&grant, &client).await?;
+            let signed = server.clone();
+            let done = move || signed.sign_ins.send_modify(|count| *count += 1);
+            let sign_in = SignIn::go_on(flow, &runtime, async move { end.cancelled().await }, done);
+            *server.sign_in.lock().unwrap_or_else(PoisonError::into_inner) = Some(sign_in.clone());
+            Ok(sign_in)
+        });
+        begun.await.unwrap_or_else(|_| Err("the sidecar is ending".to_owned()))
     }
 
     /// How it ended, which is known a moment after it has.
