@@ -754,6 +754,30 @@ fn conn_6_a_server_is_installed_by_an_approval_alone() {
 }
 
 #[test]
+fn conn_6_an_entry_that_a_person_wrote_is_not_replaced_by_an_install() {
+    let files = Files::new();
+    let config = "mcpServers:\n  github: {command: /nowhere/mine}\n";
+    files.write("config/toolscout/config.yaml", config);
+    let (_, listed) = toolscout(&files, &["servers", "list", "--json"], "");
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let github = listed["servers"].as_array().unwrap().iter().find(|server| server["name"] == "github").unwrap();
+    assert_eq!(github["state"], "configured");
+    for (label, config, told) in [
+        ("the place is told", config, "config.yaml:2"),
+        ("what cannot be read may name it", "mcpServers: [", "toolscout check"),
+    ] {
+        files.write("config/toolscout/config.yaml", config);
+        let (done, said) = toolscout(&files, &["servers", "install", "github"], "");
+        assert!(!done && said.contains(told), "{label}: {said}");
+        assert!(!files.at("config/toolscout/servers.d").exists(), "{label}");
+        let mut sidecar = Sidecar::open(files.command(), json!({ "capabilities": { "approve": true } }));
+        let install = manage(json!({ "action": "install", "connectors": [{ "name": "github", "mcp": true }] }));
+        let result = sidecar.request("bridge/call", install)["content"]["results"][0].take();
+        assert!(result["status"] != "installed" && result.get("entry").is_none(), "{label}: {result}");
+    }
+}
+
+#[test]
 fn login_and_logout_are_noticed_by_a_running_sidecar() {
     let gateway = Gateway::new(apps);
     let files = signed_in(&gateway);

@@ -2,12 +2,10 @@
 //! with a person's word, a person does here.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::authorize;
+use super::authorize::{self, Merged};
 use super::failure::Failure;
 use super::flags::{Common, Output, Servers};
 use super::page::{Page, Style};
@@ -32,9 +30,13 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
     let user =
         user.ok_or_else(|| Failure::Other("there is no folder for configuration: set XDG_CONFIG_HOME".to_owned()))?;
     let grants = Store::new(Some(&user));
-    let states = |name: &str| match (state(&offers::file_of(&user, name)), offers.get(name)) {
-        ("installed", Some(offer)) if !is_granted(&grants, offer) => "needs_authorization",
-        (state, _) => state,
+    let Merged { config, without_layer, .. } = authorize::merged(&options);
+    let states = |name: &str| match (offers::is_on(&user, name), offers.get(name)) {
+        (Some(true), Some(offer)) if !is_granted(&grants, offer) => "needs_authorization",
+        (Some(true), _) => "installed",
+        (Some(false), _) => "disabled",
+        (None, _) if config.settings.mcp_servers.contains_key(name) => "configured",
+        (None, _) => "available",
     };
     let done = |name: &str, output: &Output, text: String, more: Value| {
         if output.json {
@@ -48,7 +50,9 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
     };
     let failed = |name: &str, error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::Other(format!("`{name}` is not installed with `toolscout servers`")),
-        std::io::ErrorKind::AlreadyExists => Failure::Other(format!("`{name}` is installed already")),
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::Other(format!("`{name}` is installed already: {}", offers::file_of(&user, name).display()))
+        }
         _ => Failure::system(&format!("`{name}`"), &error),
     };
     let named = |name: &str| match offers::is_name(name) {
@@ -61,6 +65,16 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
             let offer = offers.get(name).ok_or_else(|| {
                 Failure::Other(format!("no server `{name}` is known; `toolscout servers list` shows those that are"))
             })?;
+            // Its file would win over an entry that a person wrote elsewhere.
+            if let (None, Some(server)) = (offers::is_on(&user, name), config.settings.mcp_servers.get(name)) {
+                let place = format!("{}:{}", server.origin.file, server.origin.place.line);
+                let why = format!("`{name}` is configured already in {place}: take it out there first");
+                return Err(Failure::Other(why));
+            }
+            if without_layer {
+                let why = "a file of the configuration cannot be read, and may name it: `toolscout check` says which";
+                return Err(Failure::Other(format!("`{name}` is not installed: {why}")));
+            }
             let path = offers::install(&user, name, offer).map_err(|error| failed(name, error))?;
             let set = |name: &String| options.environment.get(name).is_some_and(|value| !value.is_empty());
             let missing: Vec<String> = offer.needs().into_iter().filter(|name| !set(name)).collect();
@@ -101,14 +115,6 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
             Ok(done(name, output, text, json!({ "removed": true, "forgotten": forgotten })))
         }
         Servers::Authorize { name, forget, output } => authorize::run(common, name, *forget, output, terminal),
-    }
-}
-
-fn state(path: &PathBuf) -> &'static str {
-    match fs::read_to_string(path) {
-        Ok(text) if text.lines().any(|line| line == "disabled: true") => "disabled",
-        Ok(_) => "installed",
-        Err(_) => "available",
     }
 }
 

@@ -278,6 +278,10 @@ impl Asked<'_> {
                 json!({ "name": name, "status": "failed", "reason": "there is no folder for the user's configuration" }),
             );
         };
+        if self.current.snapshot.without_layer {
+            let why = "a file of the configuration cannot be read, and may name it: `toolscout check` says which";
+            return Ok(json!({ "name": name, "status": "failed", "reason": why }));
+        }
         let entry = offer.entry();
         if !opened.host.approve {
             let by_hand = format!("toolscout servers install {name}");

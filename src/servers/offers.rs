@@ -141,8 +141,7 @@ pub fn install(user: &Path, name: &str, offer: &Offer) -> io::Result<PathBuf> {
 pub fn switch(user: &Path, name: &str, on: bool) -> io::Result<bool> {
     let path = file_of(user, name);
     let text = own(&path)?;
-    let is_on = !text.lines().any(|line| line == DISABLED);
-    if is_on == on {
+    if says_on(&text) == on {
         return Ok(false);
     }
     let mut lines: Vec<&str> = text.lines().filter(|line| *line != DISABLED).collect();
@@ -151,6 +150,15 @@ pub fn switch(user: &Path, name: &str, on: bool) -> io::Result<bool> {
     }
     replace(&path, &format!("{}\n", lines.join("\n")))?;
     Ok(true)
+}
+
+/// Whether a server is switched on; `None` where it was not installed here.
+pub fn is_on(user: &Path, name: &str) -> Option<bool> {
+    own(&file_of(user, name)).ok().map(|text| says_on(&text))
+}
+
+fn says_on(text: &str) -> bool {
+    !text.lines().any(|line| line == DISABLED)
 }
 
 /// Removes the file of a server that was installed here.
@@ -260,11 +268,14 @@ mod tests {
         let read: Offer = serde_saphyr::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(read, offer);
         assert!(install(user.path(), "x", &offer).is_err(), "there is one already");
+        assert_eq!(is_on(user.path(), "x"), Some(true));
         assert!(switch(user.path(), "x", false).unwrap() && !switch(user.path(), "x", false).unwrap());
+        assert_eq!(is_on(user.path(), "x"), Some(false));
         assert!(fs::read_to_string(&path).unwrap().contains(DISABLED));
         assert!(switch(user.path(), "x", true).unwrap());
         assert!(!fs::read_to_string(&path).unwrap().contains(DISABLED));
         fs::write(&path, "command: mine\n").unwrap();
+        assert_eq!(is_on(user.path(), "x"), None, "it is a person's");
         assert!(switch(user.path(), "x", false).is_err() && remove(user.path(), "x").is_err());
         assert!(install(user.path(), "x", &offer).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "command: mine\n");
