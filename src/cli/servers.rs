@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::answers::FileDiagnostics;
 use super::authorize::{self, Merged};
+use super::check;
 use super::failure::Failure;
 use super::flags::{Common, Output, Servers};
 use super::page::{Page, Style};
 use super::report::Report;
 use super::table::Column;
 use super::terminal::Terminal;
+use crate::diagnostic::Diagnostic;
 use crate::servers::oauth::{Resource, Store};
-use crate::servers::offers::{self, Offer};
+use crate::servers::offers::{self, Offer, Offers};
 use crate::servers::spec::Learned;
 
 const OFFERS: [Column; 3] = [Column::name("SERVER"), Column::word("STATE"), Column::text("WHAT IT IS FOR")];
@@ -25,7 +28,7 @@ const OFFERS: [Column; 3] = [Column::name("SERVER"), Column::word("STATE"), Colu
 pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Report, Failure> {
     let options = common.options();
     let workspace = options.places.workspace.clone().or(options.working_directory.clone());
-    let offers = offers::offers(options.places.user.as_deref(), workspace.as_deref());
+    let Offers { all: offers, findings } = offers::offers(options.places.user.as_deref(), workspace.as_deref());
     let user = options.places.user.clone();
     let user =
         user.ok_or_else(|| Failure::Other("there is no folder for configuration: set XDG_CONFIG_HOME".to_owned()))?;
@@ -60,7 +63,7 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
         false => Err(Failure::Other("that is no name of a server: letters, digits, `_` and `-`".to_owned())),
     };
     match command {
-        Servers::List(output) => Ok(list(&offers, &states, output, terminal)),
+        Servers::List(output) => list(&offers, &findings, &states, output, terminal),
         Servers::Install { name, output } => {
             let offer = offers.get(name).ok_or_else(|| {
                 Failure::Other(format!("no server `{name}` is known; `toolscout servers list` shows those that are"))
@@ -133,20 +136,27 @@ fn shown(offer: &Offer) -> String {
 
 fn list(
     offers: &BTreeMap<String, Offer>,
+    findings: &[Diagnostic],
     states: &dyn Fn(&str) -> &'static str,
     output: &Output,
     terminal: Terminal,
-) -> Report {
+) -> Result<Report, Failure> {
+    let findings = FileDiagnostics::of(findings);
     if output.json {
         let servers = offers.iter().map(|(name, offer)| {
             let (description, entry) = (&offer.description, offer.entry());
             json!({ "name": name, "state": states(name), "description": description, "entry": entry, "needs": offer.needs() })
         });
-        return Report::json(&json!({ "servers": servers.collect::<Vec<_>>() }).to_string());
+        let listed = json!({ "servers": servers.collect::<Vec<_>>(), "diagnostics": findings });
+        return Ok(Report::json(&listed.to_string()));
     }
     let mut page = Page::new(terminal);
     let rows: Vec<_> =
         offers.iter().map(|(name, offer)| [name.clone(), states(name).to_owned(), offer.description.clone()]).collect();
     page.table(0, &OFFERS, &rows);
-    Report::page(page)
+    if !findings.is_empty() {
+        page.gap();
+    }
+    findings.iter().for_each(|file| check::show(&mut page, file));
+    Ok(Report::page(page))
 }

@@ -196,7 +196,7 @@ impl Asked<'_> {
     async fn offers(&self) -> Result<BTreeMap<String, Offer>, RpcError> {
         let places = &self.call.session.opened().await?.places;
         let (user, workspace) = (places.user.clone(), places.workspace.clone());
-        let mut offers = off_thread(move || offers::offers(user.as_deref(), workspace.as_deref())).await?;
+        let mut offers = off_thread(move || offers::offers(user.as_deref(), workspace.as_deref()).all).await?;
         offers.retain(|name, _| self.grants_server(name));
         Ok(offers)
     }
