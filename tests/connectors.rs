@@ -620,7 +620,8 @@ fn conn_6_only_hosted_actions_need_the_sign_in() {
     let files = signed_in(&gateway);
     let mut sidecar = files_command_without_token(&files);
     let status = sidecar.request("bridge/call", manage(json!({ "action": "status" })));
-    assert!(status["content"]["connectors_note"].as_str().unwrap().contains("toolscout login"), "{status}");
+    let note = status["content"]["connectors_note"].as_str().unwrap();
+    assert!(note.contains("toolscout login") && !note.contains("Nothing was done"), "{status}");
     assert!(!status["content"]["mcp_servers"].as_array().unwrap().is_empty());
     let answer = sidecar.request("bridge/call", manage(json!({ "action": "connect", "connectors": ["gmail"] })));
     assert_eq!(answer["isError"], true);
@@ -658,10 +659,10 @@ fn conn_6_connecting_gives_links_where_there_is_no_card() {
     let content = sidecar.request("bridge/call", manage(wanted))["content"].take();
     let results = content["results"].as_array().unwrap();
     assert_eq!(results[0], json!({ "connector": "gmail", "status": "active" }), "connected already");
-    assert_eq!((&results[1]["status"], &results[1]["suggestions"]), (&json!("unknown"), &json!(["slack"])));
-    assert!(results[2]["hint"].as_str().unwrap().contains(r#"{"action":"install""#), "{content}");
+    assert_eq!((&results[2]["status"], &results[2]["suggestions"]), (&json!("unknown"), &json!(["slack"])));
+    assert!(results[3]["hint"].as_str().unwrap().contains(r#"{"action":"install""#), "{content}");
     let link = json!({ "connector": "slack", "status": "initiated", "connect_url": "https://connect.example/slack" });
-    assert_eq!(results[3], link);
+    assert_eq!(results[1], link, "in the order asked");
     assert_eq!(gateway.asked()[1].body, json!({ "connectors": ["slack"] }));
     sidecar.request("bridge/call", manage(json!({ "action": "reconnect", "connectors": ["gmail"] })));
     assert_eq!(gateway.asked()[3].body, json!({ "connectors": ["gmail"], "reinitiate": true }));
@@ -722,6 +723,7 @@ fn conn_6_a_server_is_installed_by_an_approval_alone() {
     let id = sidecar.send("bridge/call", install());
     let asked = sidecar.reply("host/approve", json!({ "decision": "deny", "reason": "no" }));
     assert_eq!((&asked["name"], &asked["toolset"]), (&json!("server:mine"), &json!("mcp-mine")));
+    assert_eq!(asked["arguments"]["action"], "install");
     assert_eq!(
         (&asked["arguments"]["command"], &asked["arguments"]["args"]),
         (&json!("/nowhere/mine"), &json!(["--x"]))
@@ -745,12 +747,47 @@ fn conn_6_a_server_is_installed_by_an_approval_alone() {
     assert!(toolscout(&["servers", "disable", "mine"]));
     let enable = manage(json!({ "action": "enable", "connectors": [{ "name": "mine", "mcp": true }] }));
     let id = sidecar.send("bridge/call", enable);
-    sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    let asked = sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    assert_eq!(asked["arguments"]["action"], "enable");
     assert_eq!(sidecar.answer(id)["content"]["results"][0]["status"], "enabled");
     assert!(toolscout(&["servers", "list"]) && toolscout(&["servers", "remove", "mine"]));
     assert!(!path.exists());
     assert!(toolscout(&["servers", "install", "mine"]) && path.exists());
     assert!(!toolscout(&["servers", "install", "mine"]) && !toolscout(&["servers", "install", "no-such"]));
+}
+
+#[test]
+fn what_is_told_of_a_refused_token_is_where_it_is_renewed() {
+    let gateway = Gateway::new(|_| Reply::Json(401, json!({ "error": "unauthorized" })));
+    let files = signed_in(&gateway);
+    let token = files.at("token");
+    toolscout::private_file::write(&token, TOKEN).unwrap();
+    let with_file =
+        format!("tools: {{connectors: {{gateway_url: '{}', token_file: '{}'}}}}", gateway.url, token.display());
+    for (config, renewed_in) in [(None, "TOOLSCOUT_GATEWAY_TOKEN"), (Some(with_file), token.to_str().unwrap())] {
+        let command = if config.is_some() { files.command() } else { command(&files) };
+        config.map(|config| files.write("config/toolscout/config.yaml", config));
+        let mut sidecar = Sidecar::new(command);
+        let searched = sidecar.request("bridge/call", search(&["send a mail"]));
+        let status = sidecar.request("bridge/call", manage(json!({ "action": "status" })));
+        let connect = manage(json!({ "action": "connect", "connectors": ["gmail"] }));
+        let connected = sidecar.request("bridge/call", connect);
+        for (told, is_done) in [
+            (&searched["content"]["connectors"]["message"], true),
+            (&status["content"]["connectors_note"], true),
+            (&connected["content"]["error"], false),
+        ] {
+            let told = told.as_str().unwrap();
+            assert!(told.contains(renewed_in) && !told.contains("toolscout login"), "{told}");
+            assert!(!told.contains("Nobody is signed in") && !told.contains(TOKEN), "CONN-7: {told}");
+            assert_eq!(told.ends_with("Nothing was done."), !is_done, "{told}");
+        }
+    }
+    let mut sidecar = files_command_without_token(&files);
+    files.write("token", "two words");
+    let status = sidecar.request("bridge/call", manage(json!({ "action": "status" })));
+    let told = status["content"]["connectors_note"].as_str().unwrap();
+    assert!(told.contains("toolscout check"), "{told}");
 }
 
 #[test]

@@ -158,6 +158,7 @@ fn conn_6_a_model_authorizes_nothing_without_an_approval() {
     let id = sidecar.send("bridge/call", authorize(false));
     let asked = sidecar.reply("host/approve", json!({ "decision": "deny", "reason": "no" }));
     assert_eq!((&asked["name"], &asked["arguments"]["url"]), (&json!("server:safe"), &json!(server.url())));
+    assert_eq!(asked["arguments"]["action"], "authorize");
     assert_eq!(result(&sidecar.answer(id))["status"], "denied");
     assert_eq!(server.count("POST /register") + server.count("GET /mcp"), 0, "nothing was begun");
 }
