@@ -14,6 +14,7 @@ pub mod connectors;
 pub mod diagnostic;
 pub mod host;
 pub mod mcp;
+pub mod outbound;
 pub mod private_file;
 pub mod protocol;
 pub mod rpc;

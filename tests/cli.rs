@@ -188,6 +188,21 @@ fn check_says_where() {
 }
 
 #[test]
+fn files_of_servers_that_cannot_be_installed_are_told() {
+    let user = User::new();
+    let bad = user.write("config/toolscout/catalog/bad.yaml", "mine: {command: run}\nnone: {description: nothing}\n");
+    let place = format!("{bad}:2:1: error: `none` cannot be installed");
+    for command in ["check", "servers list"] {
+        let ran = user.run(&command.split(' ').collect::<Vec<_>>());
+        holds(&ran.out, &[&place, "[offer-refused]"]);
+        let found = user.run(&[command.split(' ').collect(), vec!["--json"]].concat()).json();
+        let told = &found["diagnostics"][0];
+        assert_eq!((&told["file"], &told["diagnostics"][0]["line"]), (&json!(bad), &json!(2)), "{command}");
+    }
+    holds(&user.run(&["servers", "list"]).out, &["mine"]);
+}
+
+#[test]
 fn check_advises_and_counts() {
     let user = User::new();
     let long = "x".repeat(70);

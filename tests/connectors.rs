@@ -584,12 +584,44 @@ fn conn_6_status_tells_of_apps_and_servers() {
 }
 
 #[test]
+fn conn_8_a_server_out_of_scope_is_not_hinted_at() {
+    let gateway = Gateway::new(accounts);
+    let files = signed_in(&gateway);
+    files.write("config/toolscout/servers.d/gitter.yaml", "command: /nowhere/mine\ndisabled: true\n");
+    let mut sidecar = sidecar(&files);
+    let mut ask = |action: &str, target: Value, scope: Value| {
+        let asked = scoped(manage(json!({ "action": action, "connectors": [target] })), scope);
+        sidecar.request("bridge/call", asked)["content"].take()
+    };
+    let server = |name: &str| json!({ "name": name, "mcp": true });
+    let without = || json!({ "toolsets": { "disabled": ["mcp-github"] } });
+    let alone = || json!({ "toolsets": { "disabled": ["mcp-github", "mcp-gitter", "mcp-gitlab"] } });
+    for (label, action, target, scope, hinted) in [
+        ("an install is answered as of a name that nobody has", "install", server("github"), alone(), ""),
+        ("so is a status", "status", server("github"), alone(), ""),
+        ("and a name that is almost its own", "install", server("githb"), alone(), ""),
+        ("an app of its name gets no hint", "connect", json!("github"), without(), ""),
+        ("what is configured and in scope is suggested", "install", server("gittr"), without(), "gitter"),
+        ("in a status too", "status", server("gittr"), without(), "gitter"),
+    ] {
+        let content = ask(action, target, scope);
+        let results = if action == "status" { &content["mcp_servers"] } else { &content["results"] };
+        let result = &results[0];
+        let suggested = result["suggestions"].as_array().unwrap().iter().any(|name| name == hinted);
+        assert_eq!(suggested, !hinted.is_empty(), "{label}: {content}");
+        let hints_at_it = result["suggestions"].to_string().contains("github") || result.get("hint").is_some();
+        assert!(!hints_at_it, "{label}: {content}");
+    }
+}
+
+#[test]
 fn conn_6_only_hosted_actions_need_the_sign_in() {
     let gateway = Gateway::new(accounts);
     let files = signed_in(&gateway);
     let mut sidecar = files_command_without_token(&files);
     let status = sidecar.request("bridge/call", manage(json!({ "action": "status" })));
-    assert!(status["content"]["connectors_note"].as_str().unwrap().contains("toolscout login"), "{status}");
+    let note = status["content"]["connectors_note"].as_str().unwrap();
+    assert!(note.contains("toolscout login") && !note.contains("Nothing was done"), "{status}");
     assert!(!status["content"]["mcp_servers"].as_array().unwrap().is_empty());
     let answer = sidecar.request("bridge/call", manage(json!({ "action": "connect", "connectors": ["gmail"] })));
     assert_eq!(answer["isError"], true);
@@ -627,10 +659,10 @@ fn conn_6_connecting_gives_links_where_there_is_no_card() {
     let content = sidecar.request("bridge/call", manage(wanted))["content"].take();
     let results = content["results"].as_array().unwrap();
     assert_eq!(results[0], json!({ "connector": "gmail", "status": "active" }), "connected already");
-    assert_eq!((&results[1]["status"], &results[1]["suggestions"]), (&json!("unknown"), &json!(["slack"])));
-    assert!(results[2]["hint"].as_str().unwrap().contains(r#"{"action":"install""#), "{content}");
+    assert_eq!((&results[2]["status"], &results[2]["suggestions"]), (&json!("unknown"), &json!(["slack"])));
+    assert!(results[3]["hint"].as_str().unwrap().contains(r#"{"action":"install""#), "{content}");
     let link = json!({ "connector": "slack", "status": "initiated", "connect_url": "https://connect.example/slack" });
-    assert_eq!(results[3], link);
+    assert_eq!(results[1], link, "in the order asked");
     assert_eq!(gateway.asked()[1].body, json!({ "connectors": ["slack"] }));
     sidecar.request("bridge/call", manage(json!({ "action": "reconnect", "connectors": ["gmail"] })));
     assert_eq!(gateway.asked()[3].body, json!({ "connectors": ["gmail"], "reinitiate": true }));
@@ -691,6 +723,7 @@ fn conn_6_a_server_is_installed_by_an_approval_alone() {
     let id = sidecar.send("bridge/call", install());
     let asked = sidecar.reply("host/approve", json!({ "decision": "deny", "reason": "no" }));
     assert_eq!((&asked["name"], &asked["toolset"]), (&json!("server:mine"), &json!("mcp-mine")));
+    assert_eq!(asked["arguments"]["action"], "install");
     assert_eq!(
         (&asked["arguments"]["command"], &asked["arguments"]["args"]),
         (&json!("/nowhere/mine"), &json!(["--x"]))
@@ -714,12 +747,71 @@ fn conn_6_a_server_is_installed_by_an_approval_alone() {
     assert!(toolscout(&["servers", "disable", "mine"]));
     let enable = manage(json!({ "action": "enable", "connectors": [{ "name": "mine", "mcp": true }] }));
     let id = sidecar.send("bridge/call", enable);
-    sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    let asked = sidecar.reply("host/approve", json!({ "decision": "allow" }));
+    assert_eq!(asked["arguments"]["action"], "enable");
     assert_eq!(sidecar.answer(id)["content"]["results"][0]["status"], "enabled");
     assert!(toolscout(&["servers", "list"]) && toolscout(&["servers", "remove", "mine"]));
     assert!(!path.exists());
     assert!(toolscout(&["servers", "install", "mine"]) && path.exists());
     assert!(!toolscout(&["servers", "install", "mine"]) && !toolscout(&["servers", "install", "no-such"]));
+}
+
+#[test]
+fn what_is_told_of_a_refused_token_is_where_it_is_renewed() {
+    let gateway = Gateway::new(|_| Reply::Json(401, json!({ "error": "unauthorized" })));
+    let files = signed_in(&gateway);
+    let token = files.at("token");
+    toolscout::private_file::write(&token, TOKEN).unwrap();
+    let with_file =
+        format!("tools: {{connectors: {{gateway_url: '{}', token_file: '{}'}}}}", gateway.url, token.display());
+    for (config, renewed_in) in [(None, "TOOLSCOUT_GATEWAY_TOKEN"), (Some(with_file), token.to_str().unwrap())] {
+        let command = if config.is_some() { files.command() } else { command(&files) };
+        config.map(|config| files.write("config/toolscout/config.yaml", config));
+        let mut sidecar = Sidecar::new(command);
+        let searched = sidecar.request("bridge/call", search(&["send a mail"]));
+        let status = sidecar.request("bridge/call", manage(json!({ "action": "status" })));
+        let connect = manage(json!({ "action": "connect", "connectors": ["gmail"] }));
+        let connected = sidecar.request("bridge/call", connect);
+        for (told, is_done) in [
+            (&searched["content"]["connectors"]["message"], true),
+            (&status["content"]["connectors_note"], true),
+            (&connected["content"]["error"], false),
+        ] {
+            let told = told.as_str().unwrap();
+            assert!(told.contains(renewed_in) && !told.contains("toolscout login"), "{told}");
+            assert!(!told.contains("Nobody is signed in") && !told.contains(TOKEN), "CONN-7: {told}");
+            assert_eq!(told.ends_with("Nothing was done."), !is_done, "{told}");
+        }
+    }
+    let mut sidecar = files_command_without_token(&files);
+    files.write("token", "two words");
+    let status = sidecar.request("bridge/call", manage(json!({ "action": "status" })));
+    let told = status["content"]["connectors_note"].as_str().unwrap();
+    assert!(told.contains("toolscout check"), "{told}");
+}
+
+#[test]
+fn conn_6_an_entry_that_a_person_wrote_is_not_replaced_by_an_install() {
+    let files = Files::new();
+    let config = "mcpServers:\n  github: {command: /nowhere/mine}\n";
+    files.write("config/toolscout/config.yaml", config);
+    let (_, listed) = toolscout(&files, &["servers", "list", "--json"], "");
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let github = listed["servers"].as_array().unwrap().iter().find(|server| server["name"] == "github").unwrap();
+    assert_eq!(github["state"], "configured");
+    for (label, config, told) in [
+        ("the place is told", config, "config.yaml:2"),
+        ("what cannot be read may name it", "mcpServers: [", "toolscout check"),
+    ] {
+        files.write("config/toolscout/config.yaml", config);
+        let (done, said) = toolscout(&files, &["servers", "install", "github"], "");
+        assert!(!done && said.contains(told), "{label}: {said}");
+        assert!(!files.at("config/toolscout/servers.d").exists(), "{label}");
+        let mut sidecar = Sidecar::open(files.command(), json!({ "capabilities": { "approve": true } }));
+        let install = manage(json!({ "action": "install", "connectors": [{ "name": "github", "mcp": true }] }));
+        let result = sidecar.request("bridge/call", install)["content"]["results"][0].take();
+        assert!(result["status"] != "installed" && result.get("entry").is_none(), "{label}: {result}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use gateway::{Gateway, Reply, TOKEN, found, ok, schema};
 use serde_json::{Map, Value, json};
 use toolscout::connectors::gateway::{Bounds, Connection, Connector, Look, MAX_BODY};
 use toolscout::connectors::origin::Origin;
+use toolscout::connectors::sign_in::Kept;
 use toolscout::connectors::{Account, Failure, Gateways, Remote, SignIn, Token};
 
 struct Client {
@@ -27,7 +28,11 @@ impl Client {
     fn bounded(gateway: &Gateway, bounds: Bounds) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let gateways = Gateways::new(bounds);
-        let sign_in = SignIn { origin: Origin::read(&gateway.url).unwrap(), token: Token::new(TOKEN).unwrap() };
+        let sign_in = SignIn {
+            origin: Origin::read(&gateway.url).unwrap(),
+            token: Token::new(TOKEN).unwrap(),
+            kept: Kept::Stored,
+        };
         Self { runtime, account: gateways.account(sign_in).unwrap(), _gateways: gateways }
     }
 
@@ -386,8 +391,11 @@ fn conn_7_what_a_gateway_says_of_the_token_is_hidden() {
 #[test]
 fn accounts_are_the_same_for_the_same_sign_in_alone() {
     let gateways = Gateways::default();
-    let sign_in =
-        |token: &str| SignIn { origin: Origin::read("https://a.example").unwrap(), token: Token::new(token).unwrap() };
+    let sign_in = |token: &str| SignIn {
+        origin: Origin::read("https://a.example").unwrap(),
+        token: Token::new(token).unwrap(),
+        kept: Kept::Stored,
+    };
     let one = gateways.account(sign_in("one")).unwrap();
     assert!(Arc::ptr_eq(&one, &gateways.account(sign_in("one")).unwrap()));
     let others: Vec<_> = (0..40).map(|n| gateways.account(sign_in(&format!("t{n}"))).unwrap()).collect();

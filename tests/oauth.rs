@@ -164,6 +164,7 @@ fn conn_6_a_model_authorizes_nothing_without_an_approval() {
     let id = sidecar.send("bridge/call", authorize(false));
     let asked = sidecar.reply("host/approve", json!({ "decision": "deny", "reason": "no" }));
     assert_eq!((&asked["name"], &asked["arguments"]["url"]), (&json!("server:safe"), &json!(server.url())));
+    assert_eq!(asked["arguments"]["action"], "authorize");
     assert_eq!(result(&sidecar.answer(id))["status"], "denied");
     assert_eq!(server.count("POST /register") + server.count("GET /mcp"), 0, "nothing was begun");
 }
@@ -197,6 +198,18 @@ fn conn_6_a_host_without_a_card_gets_the_link_and_the_sign_in_goes_on() {
     until_state(&mut sidecar, "safe", "ready");
     server.revoke();
     assert_eq!(text(&call_approved(&mut sidecar)), "somebody", "refreshed by the client that was registered last");
+}
+
+#[test]
+fn conn_6_two_who_authorize_at_once_are_given_one_sign_in() {
+    let (files, server) = (Files::new(), Guarded::new(Habits::default()));
+    let mut sidecar = attached_as(&files, json!({ "safe": server.entry() }), json!({ "approve": true }));
+    until_state(&mut sidecar, "safe", "needs_authorization");
+    let ids = [(); 2].map(|()| sidecar.send("bridge/call", authorize(false)));
+    ids.iter().for_each(|_| _ = sidecar.reply("host/approve", json!({ "decision": "allow" })));
+    let [one, other] = ids.map(|id| result(&sidecar.answer(id)));
+    assert_eq!((&one["status"], &one["connect_url"]), (&json!("pending"), &other["connect_url"]), "{other}");
+    assert_eq!(server.count("POST /register"), 1, "one listener, one client");
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn a_servers_command_is_asked_about_by_itself() {
     let mut asked = [(); 2].map(|()| sidecar.reply(ASK, json!({ "decision": "deny" })));
     asked.sort_by_key(|asked| asked["name"].to_string());
     assert_eq!((&asked[0]["name"], &asked[0]["arguments"]["command"]), (&json!("server:x"), &json!("run")));
+    assert_eq!(asked[0]["arguments"]["action"], "trust");
     assert_eq!(
         (&asked[1]["name"], &asked[1]["arguments"]["settings"]),
         (&json!("workspace"), &json!({ "core": ["forecast"] }))

@@ -90,9 +90,12 @@ pub fn read(arguments: &Map<String, Value>) -> Result<Wanted, Problem> {
         let right = right_call(right, &json!([{ "name": name, "mcp": true }]));
         return Err(Problem::new(format!("Nothing was done for `{shown}`: `{action}` {why}. Send {right}.")));
     }
-    let force =
-        matches!(arguments.get("force"), Some(Value::Bool(true))) || arguments.get("force") == Some(&json!("true"));
-    Ok(Wanted { action, targets, force })
+    Ok(Wanted { action, targets, force: is_true(arguments.get("force")) })
+}
+
+/// Whether a switch is on, sent as text or not.
+fn is_true(given: Option<&Value>) -> bool {
+    given.is_some_and(|given| given == true || given == "true")
 }
 
 /// A call as it should be, as JSON text.
@@ -140,10 +143,12 @@ fn targets(given: Option<&Value>) -> Result<Vec<Target>, Problem> {
         let target = match item {
             Value::String(slug) => Some(Target::App(slug.trim().to_ascii_lowercase())),
             Value::Object(object) => object.get("name").and_then(Value::as_str).map(|name| {
-                let mcp =
-                    matches!(object.get("mcp"), Some(Value::Bool(true))) || object.get("mcp") == Some(&json!("true"));
                 let name = name.trim();
-                if mcp { Target::Server(name.to_owned()) } else { Target::App(name.to_ascii_lowercase()) }
+                if is_true(object.get("mcp")) {
+                    Target::Server(name.to_owned())
+                } else {
+                    Target::App(name.to_ascii_lowercase())
+                }
             }),
             _ => None,
         };

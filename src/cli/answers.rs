@@ -1,11 +1,12 @@
 //! The sidecar's answers as far as people are shown them.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::failure::Failure;
+use crate::diagnostic::{Diagnostic as Finding, Severity};
 
 /// Reads a result.
 ///
@@ -89,19 +90,39 @@ pub struct ServerInfo {
     pub version: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct FileDiagnostics {
     pub file: String,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-#[derive(Debug, Deserialize)]
+impl FileDiagnostics {
+    /// Findings that no sidecar made, as one would tell them.
+    pub fn of(findings: &[Finding]) -> Vec<Self> {
+        let mut files: Vec<Self> = Vec::new();
+        for finding in findings {
+            let Finding { line, column, severity, code, message, pointer, .. } = finding.clone();
+            let severity = if severity == Severity::Error { "error" } else { "warning" };
+            let (severity, code) = (severity.to_owned(), code.to_owned());
+            let told = Diagnostic { line, column, severity, code, message, pointer };
+            match files.last_mut().filter(|last| last.file == finding.file) {
+                Some(last) => last.diagnostics.push(told),
+                None => files.push(Self { file: finding.file.clone(), diagnostics: vec![told] }),
+            }
+        }
+        files
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
+    pub line: u32,
+    pub column: u32,
     pub severity: String,
     pub code: String,
     pub message: String,
-    pub line: u32,
-    pub column: u32,
+    #[serde(default)]
+    pub pointer: String,
 }
 
 impl Diagnostic {

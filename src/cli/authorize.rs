@@ -97,7 +97,7 @@ fn entry(options: &Options, spec: &Spec) -> Result<(Entry, Client), Failure> {
 
 /// The server of a name, as files and flags have it.
 fn spec(options: &Options, name: &str) -> Result<Spec, Failure> {
-    let (config, places) = configured(options);
+    let Merged { config, places, .. } = merged(options);
     let Some(server) = config.settings.mcp_servers.get(name) else {
         let waits = config.untrusted.iter().any(|waiting| waiting.key == format!("mcpServers.{name}"));
         let why = match waits {
@@ -115,19 +115,29 @@ fn spec(options: &Options, name: &str) -> Result<Spec, Failure> {
     }
 }
 
-fn configured(options: &Options) -> (Config, Places) {
+/// Configuration as files and flags have it.
+pub struct Merged {
+    pub config: Config,
+    /// Whether a file of it cannot be read, so that not all is in it that was written.
+    pub without_layer: bool,
+    places: Places,
+}
+
+/// Reads it.
+pub fn merged(options: &Options) -> Merged {
     let workspace = options.places.workspace.clone().or_else(|| options.working_directory.clone());
     let places = Places { workspace, ..options.places.clone() };
     let snapshot = Workspace::new(places.clone()).refresh();
     let whole = options.trust_workspace || snapshot.trust.whole;
-    (config::merge(&snapshot.layers, &Trust { whole, approved: snapshot.trust.approved.clone() }), places)
+    let config = config::merge(&snapshot.layers, &Trust { whole, approved: snapshot.trust.approved.clone() });
+    Merged { config, without_layer: snapshot.without_layer, places }
 }
 
 /// What was granted for a server that is about to be removed; nothing where another one has it too.
 pub fn last_grant(options: &Options, name: &str) -> Option<Entry> {
     let grant = |name: &str| entry(options, &spec(options, name).ok()?).ok().map(|(entry, _)| entry);
     let own = grant(name)?;
-    let (config, _) = configured(options);
+    let config = merged(options).config;
     let mut others = config.settings.mcp_servers.keys().filter(|other| *other != name).filter_map(|other| grant(other));
     others.all(|other| other.resource() != own.resource()).then_some(own)
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
-use super::answers::{Diagnostic, Initialized, Listed, Status, read};
+use super::answers::{Diagnostic, FileDiagnostics, Initialized, Listed, Status, read};
 use super::failure::Failure;
 use super::flags::{Check, Common, FailOn};
 use super::newcomer;
@@ -22,6 +21,7 @@ use crate::catalog::lint::{self, Finding};
 use crate::catalog::policy::Policy;
 use crate::catalog::scope::Scope;
 use crate::server::session::Options;
+use crate::servers::offers::offers;
 use crate::workspace::snapshot::{Places, Snapshot, Workspace};
 use crate::workspace::trust::Trust;
 use crate::workspace::{config, found_by};
@@ -59,10 +59,10 @@ struct Cost {
     tokens: u64,
 }
 
-/// `initialize`'s result, and beside it what else there is to say.
+/// What `initialize` found, and beside it what else there is to say.
 #[derive(Serialize)]
 struct Checked<'a> {
-    diagnostics: &'a RawValue,
+    diagnostics: &'a [FileDiagnostics],
     untrusted: &'a [String],
     #[serde(flatten)]
     lint: &'a Lint,
@@ -77,7 +77,11 @@ pub fn run(common: &Common, args: &Check, terminal: Terminal) -> Result<Report, 
         return Err(Failure::Other(format!("there is no folder {}", missing.display())));
     }
     let mut sidecar = Sidecar::open_without_servers(common)?;
-    let opened: Initialized = read(&sidecar.opened)?;
+    let mut opened: Initialized = read(&sidecar.opened)?;
+    // A sidecar reads them only when it is asked what can be installed.
+    let places = &sidecar.options.places;
+    let workspace = places.workspace.as_deref().or(sidecar.options.working_directory.as_deref());
+    opened.diagnostics.extend(FileDiagnostics::of(&offers(places.user.as_deref(), workspace).findings));
     let errors = opened.errors();
     let all: usize = opened.diagnostics.iter().map(|file| file.diagnostics.len()).sum();
     let warnings = all as u64 - errors;
@@ -90,17 +94,12 @@ pub fn run(common: &Common, args: &Check, terminal: Terminal) -> Result<Report, 
     };
     let status: Status = read(&sidecar.request("status", json!({}))?)?;
     if args.output.json {
-        let opened: serde_json::Map<String, serde_json::Value> = read(&sidecar.opened)?;
-        let diagnostics = serde_json::value::to_raw_value(&opened["diagnostics"]);
-        let diagnostics = diagnostics.map_err(|error| Failure::Other(error.to_string()))?;
-        let checked = Checked { diagnostics: &diagnostics, untrusted: &status.untrusted, lint: &lint };
+        let checked = Checked { diagnostics: &opened.diagnostics, untrusted: &status.untrusted, lint: &lint };
         let json = serde_json::to_string(&checked).map_err(|error| Failure::Other(error.to_string()))?;
         return Ok(Report::json(&json).failed_if(failed));
     }
     let mut page = Page::new(terminal);
-    for file in &opened.diagnostics {
-        file.diagnostics.iter().for_each(|diagnostic| show(&mut page, &file.file, diagnostic));
-    }
+    opened.diagnostics.iter().for_each(|file| show(&mut page, file));
     for Advice { file, name, code, message } in &lint.advice {
         page.line(&[
             (Style::Plain, &format!("{file}: ")),
@@ -132,8 +131,13 @@ pub fn run(common: &Common, args: &Check, terminal: Terminal) -> Result<Report, 
     Ok(Report::page(page).failed_if(failed))
 }
 
+/// What is wrong with a file.
+pub fn show(page: &mut Page, FileDiagnostics { file, diagnostics }: &FileDiagnostics) {
+    diagnostics.iter().for_each(|diagnostic| show_one(page, file, diagnostic));
+}
+
 /// `file:line:column: error: message [code]`, as compilers write it, so that editors can follow it.
-fn show(page: &mut Page, file: &str, diagnostic: &Diagnostic) {
+fn show_one(page: &mut Page, file: &str, diagnostic: &Diagnostic) {
     let mut place = if file.is_empty() { "registries".to_owned() } else { file.to_owned() };
     if diagnostic.line > 0 {
         place.push_str(&format!(":{}:{}", diagnostic.line, diagnostic.column));

@@ -2,20 +2,21 @@
 //! with a person's word, a person does here.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::authorize;
+use super::answers::FileDiagnostics;
+use super::authorize::{self, Merged};
+use super::check;
 use super::failure::Failure;
 use super::flags::{Common, Output, Servers};
 use super::page::{Page, Style};
 use super::report::Report;
 use super::table::Column;
 use super::terminal::Terminal;
+use crate::diagnostic::Diagnostic;
 use crate::servers::oauth::{Resource, Store};
-use crate::servers::offers::{self, Offer};
+use crate::servers::offers::{self, Offer, Offers};
 use crate::servers::spec::Learned;
 
 const OFFERS: [Column; 3] = [Column::name("SERVER"), Column::word("STATE"), Column::text("WHAT IT IS FOR")];
@@ -27,14 +28,18 @@ const OFFERS: [Column; 3] = [Column::name("SERVER"), Column::word("STATE"), Colu
 pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Report, Failure> {
     let options = common.options();
     let workspace = options.places.workspace.clone().or(options.working_directory.clone());
-    let offers = offers::offers(options.places.user.as_deref(), workspace.as_deref());
+    let Offers { all: offers, findings } = offers::offers(options.places.user.as_deref(), workspace.as_deref());
     let user = options.places.user.clone();
     let user =
         user.ok_or_else(|| Failure::Other("there is no folder for configuration: set XDG_CONFIG_HOME".to_owned()))?;
     let grants = Store::new(Some(&user));
-    let states = |name: &str| match (state(&offers::file_of(&user, name)), offers.get(name)) {
-        ("installed", Some(offer)) if !is_granted(&grants, offer) => "needs_authorization",
-        (state, _) => state,
+    let Merged { config, without_layer, .. } = authorize::merged(&options);
+    let states = |name: &str| match (offers::is_on(&user, name), offers.get(name)) {
+        (Some(true), Some(offer)) if !is_granted(&grants, offer) => "needs_authorization",
+        (Some(true), _) => "installed",
+        (Some(false), _) => "disabled",
+        (None, _) if config.settings.mcp_servers.contains_key(name) => "configured",
+        (None, _) => "available",
     };
     let done = |name: &str, output: &Output, text: String, more: Value| {
         if output.json {
@@ -48,7 +53,9 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
     };
     let failed = |name: &str, error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::Other(format!("`{name}` is not installed with `toolscout servers`")),
-        std::io::ErrorKind::AlreadyExists => Failure::Other(format!("`{name}` is installed already")),
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::Other(format!("`{name}` is installed already: {}", offers::file_of(&user, name).display()))
+        }
         _ => Failure::system(&format!("`{name}`"), &error),
     };
     let named = |name: &str| match offers::is_name(name) {
@@ -56,11 +63,21 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
         false => Err(Failure::Other("that is no name of a server: letters, digits, `_` and `-`".to_owned())),
     };
     match command {
-        Servers::List(output) => Ok(list(&offers, &states, output, terminal)),
+        Servers::List(output) => list(&offers, &findings, &states, output, terminal),
         Servers::Install { name, output } => {
             let offer = offers.get(name).ok_or_else(|| {
                 Failure::Other(format!("no server `{name}` is known; `toolscout servers list` shows those that are"))
             })?;
+            // Its file would win over an entry that a person wrote elsewhere.
+            if let (None, Some(server)) = (offers::is_on(&user, name), config.settings.mcp_servers.get(name)) {
+                let place = format!("{}:{}", server.origin.file, server.origin.place.line);
+                let why = format!("`{name}` is configured already in {place}: take it out there first");
+                return Err(Failure::Other(why));
+            }
+            if without_layer {
+                let why = "a file of the configuration cannot be read, and may name it: `toolscout check` says which";
+                return Err(Failure::Other(format!("`{name}` is not installed: {why}")));
+            }
             let path = offers::install(&user, name, offer).map_err(|error| failed(name, error))?;
             let set = |name: &String| options.environment.get(name).is_some_and(|value| !value.is_empty());
             let missing: Vec<String> = offer.needs().into_iter().filter(|name| !set(name)).collect();
@@ -104,14 +121,6 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
     }
 }
 
-fn state(path: &PathBuf) -> &'static str {
-    match fs::read_to_string(path) {
-        Ok(text) if text.lines().any(|line| line == "disabled: true") => "disabled",
-        Ok(_) => "installed",
-        Err(_) => "available",
-    }
-}
-
 /// Whether nobody has to sign in to it, or somebody has.
 fn is_granted(grants: &Store, offer: &Offer) -> bool {
     let resource = offer.url.as_ref().filter(|_| offer.oauth).and_then(|url| Resource::read(url).ok());
@@ -127,20 +136,27 @@ fn shown(offer: &Offer) -> String {
 
 fn list(
     offers: &BTreeMap<String, Offer>,
+    findings: &[Diagnostic],
     states: &dyn Fn(&str) -> &'static str,
     output: &Output,
     terminal: Terminal,
-) -> Report {
+) -> Result<Report, Failure> {
+    let findings = FileDiagnostics::of(findings);
     if output.json {
         let servers = offers.iter().map(|(name, offer)| {
             let (description, entry) = (&offer.description, offer.entry());
             json!({ "name": name, "state": states(name), "description": description, "entry": entry, "needs": offer.needs() })
         });
-        return Report::json(&json!({ "servers": servers.collect::<Vec<_>>() }).to_string());
+        let listed = json!({ "servers": servers.collect::<Vec<_>>(), "diagnostics": findings });
+        return Ok(Report::json(&listed.to_string()));
     }
     let mut page = Page::new(terminal);
     let rows: Vec<_> =
         offers.iter().map(|(name, offer)| [name.clone(), states(name).to_owned(), offer.description.clone()]).collect();
     page.table(0, &OFFERS, &rows);
-    Report::page(page)
+    if !findings.is_empty() {
+        page.gap();
+    }
+    findings.iter().for_each(|file| check::show(&mut page, file));
+    Ok(Report::page(page))
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use reqwest::Url;
 
+use crate::outbound::is_loopback;
+
 /// A gateway's origin. Shown as `https://gateway.example:8443`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(Url);
@@ -32,11 +34,7 @@ impl Origin {
 
     /// Whether it is on this machine, whatever a name server says.
     pub fn is_loopback(&self) -> bool {
-        match self.0.host_str().map(|host| host.trim_start_matches('[').trim_end_matches(']')) {
-            Some("localhost") => true,
-            Some(host) => host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback()),
-            None => false,
-        }
+        is_loopback(&self.0)
     }
 
     /// The address of a route, given by the segments of its path behind `/v1/connectors`.
@@ -67,9 +65,8 @@ const LONGEST_LINK: usize = 4096;
 /// (line ends, which browsers leave out, or letters that look like others) is given as a browser understands it.
 pub fn link(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= LONGEST_LINK)?;
-    let loopback = || Origin::read(&url.origin().ascii_serialization()).is_ok_and(|origin| origin.is_loopback());
     let plain = url.username().is_empty() && url.password().is_none();
-    let safe = plain && (url.scheme() == "https" || url.scheme() == "http" && loopback());
+    let safe = plain && (url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url));
     let is_clear = text.bytes().all(|byte| byte.is_ascii_graphic());
     safe.then(|| if is_clear { text.to_owned() } else { url.into() })
 }

@@ -35,6 +35,34 @@ pub struct SignIn {
     pub origin: Origin,
     /// The token.
     pub token: Token,
+    /// Where that was read.
+    pub kept: Kept,
+}
+
+/// Where a token was read, which is where it has to be renewed: anywhere else it would not be looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// In the variable.
+    Variable,
+    /// In the file that `token_file` names.
+    File(PathBuf),
+    /// Among what `toolscout login` stored.
+    Stored,
+}
+
+impl Kept {
+    /// How a person renews it.
+    pub fn renewal(&self) -> String {
+        match self {
+            Self::Variable => {
+                format!(
+                    "a person puts a new token into the variable {VARIABLE} where the host is started, and starts it anew"
+                )
+            }
+            Self::File(file) => format!("a person puts a new token into the file {}", file.display()),
+            Self::Stored => "a person renews it with `toolscout login`".to_owned(),
+        }
+    }
 }
 
 impl Settings {
@@ -75,19 +103,20 @@ impl Settings {
                 None => return Ok(None),
             },
         };
-        let (token, file) = match (&self.environment, &self.token_file, &self.folder) {
+        let (token, file, kept) = match (&self.environment, &self.token_file, &self.folder) {
             (Some(text), ..) => {
                 let none = Unread::Malformed("what it holds is no token");
-                (Token::new(text).ok_or(none), PathBuf::new())
+                (Token::new(text).ok_or(none), PathBuf::new(), Kept::Variable)
             }
-            (None, Some(file), _) => (of_file(file), file.clone()),
+            (None, Some(file), _) => (of_file(file), file.clone(), Kept::File(file.clone())),
             (None, None, Some(folder)) => {
-                (stored.unwrap_or_else(|| credentials::token(folder, &origin)), credentials::path_in(folder))
+                let token = stored.unwrap_or_else(|| credentials::token(folder, &origin));
+                (token, credentials::path_in(folder), Kept::Stored)
             }
             (None, None, None) => return Ok(None),
         };
         match token {
-            Ok(token) => Ok(Some(SignIn { origin, token })),
+            Ok(token) => Ok(Some(SignIn { origin, token, kept })),
             Err(why) => {
                 let missing = matches!(why, Unread::Missing) && self.token_file.as_deref() == Some(file.as_path());
                 let why = if missing { Some("there is no such file".to_owned()) } else { why.told() };
@@ -150,12 +179,17 @@ mod tests {
         credentials::store(folder.path(), &origin, &Token::new("stored").unwrap()).unwrap();
         let file = folder.path().join("token");
         private_file::write(&file, "of-a-file\n").unwrap();
-        let with_file = Settings { token_file: Some(file), ..plain.clone() };
+        let with_file = Settings { token_file: Some(file.clone()), ..plain.clone() };
         let with_both = Settings { environment: Some("of-the-environment".into()), ..with_file.clone() };
-        for (settings, token) in [(plain, "stored"), (with_file, "of-a-file"), (with_both, "of-the-environment")] {
+        for (settings, token, renewed_in) in [
+            (plain, "stored", "toolscout login"),
+            (with_file, "of-a-file", file.to_str().unwrap()),
+            (with_both, "of-the-environment", VARIABLE),
+        ] {
             let signed = settings.sign_in().0.unwrap();
             assert!(signed.token == Token::new(token).unwrap(), "{token}");
             assert!(!format!("{signed:?}").contains(token), "CONN-7");
+            assert!(signed.kept.renewal().contains(renewed_in), "{token}");
         }
     }
 

@@ -240,7 +240,8 @@ async fn search(
     let sight = match remote::search(call, current, sight, &queries).await? {
         remote::Searched::Local(sight) => sight,
         remote::Searched::Failed(sight, failure) => {
-            let answer = move || remote::answer_without(&sight, &queries, limit, &failure);
+            let told = current.signing.told(&failure);
+            let answer = move || remote::answer_without(&sight, &queries, limit, told);
             return content(off_thread(answer).await?, false);
         }
         remote::Searched::Found(sight, found) => {

@@ -98,6 +98,32 @@ impl Signing {
     pub fn is_signed_in(&self) -> bool {
         self.sign_in.is_some()
     }
+
+    /// What a model is told of remote tools that could not be asked about.
+    pub fn told(&self, failure: &Failure) -> (&'static str, String) {
+        let advice = "Do not conclude that an app or a tool of it is missing";
+        let asked = "The connected apps could not be asked";
+        match failure {
+            Failure::SignedOut => {
+                let renewal = self.sign_in.as_ref().map(|sign_in| sign_in.kept.renewal()).unwrap_or_default();
+                (
+                    "signed_out",
+                    format!("The gateway takes the sign-in to the connected apps no more: {renewal}. {advice}."),
+                )
+            }
+            Failure::Unavailable(why) => ("unavailable", format!("{asked}: {why}. {advice}; try again later.")),
+            Failure::Refused(refusal) => ("unavailable", format!("{asked}: {}. {advice}.", refusal.message)),
+            Failure::Dark => ("unavailable", String::new()),
+        }
+    }
+
+    /// Why there is no account.
+    pub fn told_signed_out(&self) -> &'static str {
+        match self.sign_in.is_some() || !self.findings.is_empty() {
+            true => "The sign-in to connected apps cannot be used: `toolscout check` tells a person why.",
+            false => "Nobody is signed in to connected apps: a person does it with `toolscout login`.",
+        }
+    }
 }
 
 impl Current {
@@ -140,24 +166,4 @@ pub async fn account(call: &Call<Session>, current: &Current, scope: &Scope) -> 
         Access::Account(account) if account.resting().is_none() => Some(account),
         _ => None,
     })
-}
-
-/// What a model is told of remote tools that could not be asked about.
-pub fn told(failure: &Failure) -> (&'static str, String) {
-    let advice = "Do not conclude that an app or a tool of it is missing";
-    match failure {
-        Failure::SignedOut => (
-            "signed_out",
-            format!(
-                "The sign-in to the connected apps has run out: a person renews it with `toolscout login`. {advice}."
-            ),
-        ),
-        Failure::Unavailable(why) => {
-            ("unavailable", format!("The connected apps could not be asked: {why}. {advice}; try again later."))
-        }
-        Failure::Refused(refusal) => {
-            ("unavailable", format!("The connected apps could not be asked: {}. {advice}.", refusal.message))
-        }
-        Failure::Dark => ("unavailable", String::new()),
-    }
 }

@@ -66,7 +66,7 @@ fn of_settings(waiting: Vec<Waiting>) -> Question {
 /// A server is asked for by itself, as it is written: nothing of it is filled before it is trusted.
 fn of_server(waiting: Waiting) -> Question {
     let name = server_of(&waiting).unwrap_or_default().to_owned();
-    let mut shown = Map::from_iter([("file".to_owned(), json!(waiting.file))]);
+    let mut shown = Map::from_iter([("action".to_owned(), json!("trust")), ("file".to_owned(), json!(waiting.file))]);
     for entry in waiting.value.entries() {
         let value = match &*entry.key {
             "command" | "args" | "cwd" => entry.value.to_json(),
@@ -149,7 +149,7 @@ mod tests {
         let key = "mcpServers.s".to_owned();
         let asked = of_server(Waiting { key, file: "/w/.mcp.json".to_owned(), value: Node::from_json(&entry) });
         let expected = json!({
-            "file": "/w/.mcp.json", "command": "a", "args": ["b"], "url": "https://***@x/mcp?***", "env": ["A"],
+            "action": "trust", "file": "/w/.mcp.json", "command": "a", "args": ["b"], "url": "https://***@x/mcp?***", "env": ["A"],
             "headers": ["B"],
         });
         assert_eq!((asked.name.as_str(), asked.shown), ("server:s", expected));

@@ -9,6 +9,7 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 
 use super::stdout::LONGEST;
+use crate::outbound::cause;
 
 /// A client as every server is to be spoken to with.
 pub(super) fn builder() -> reqwest::ClientBuilder {
@@ -91,13 +92,4 @@ pub fn is_unauthorized(error: &DynamicTransportError) -> bool {
 pub fn is_gone(error: &DynamicTransportError) -> bool {
     let http = error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>();
     matches!(http, Some(StreamableHttpError::Client(error)) if error.is_connect() || error.is_request())
-}
-
-/// What is at the bottom of an error: `Connection refused` rather than that a request failed.
-pub(super) fn cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    deepest.to_string()
 }

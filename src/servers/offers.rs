@@ -9,7 +9,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::workspace::node::{Place, Value};
+use crate::workspace::problem::quoted;
+use crate::workspace::regular;
+use crate::workspace::source_text::read_node;
 
 /// The published servers.
 const KNOWN: &str = include_str!("offers.yaml");
@@ -18,7 +24,7 @@ const MARK: &str = "# Written by toolscout; `toolscout servers` changes and remo
 /// The line of one that is switched off.
 const DISABLED: &str = "disabled: true";
 /// Bytes of the largest catalog file, and how many are read of a folder.
-const LARGEST: u64 = 256 << 10;
+const LARGEST: u64 = 1 << 20;
 const MAX_FILES: usize = 256;
 
 /// A server that can be installed.
@@ -43,7 +49,7 @@ pub struct Offer {
 
 impl Offer {
     /// Its entry as configuration has it.
-    pub fn entry(&self) -> Map<String, Value> {
+    pub fn entry(&self) -> Map<String, serde_json::Value> {
         let mut entry = Map::new();
         entry.extend(self.command.iter().map(|command| ("command".to_owned(), json!(command))));
         entry.extend((!self.args.is_empty()).then(|| ("args".to_owned(), json!(self.args))));
@@ -80,25 +86,38 @@ pub fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.chars().all(good)
 }
 
-/// All that can be installed, by name. The user's win over those known here; a workspace's take nobody's name, since who
-/// installs `github` must not get what a stranger's folder calls so. A file that cannot be read is passed over.
-pub fn offers(user: Option<&Path>, workspace: Option<&Path>) -> BTreeMap<String, Offer> {
-    let mut offers = parse("", KNOWN);
+/// What can be installed, and what is wrong with the folders.
+#[derive(Debug, Default)]
+pub struct Offers {
+    /// The servers, by name.
+    pub all: BTreeMap<String, Offer>,
+    /// Files and entries that are passed over, in the order in which they were read.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// All that can be installed. The user's win over those known here; a workspace's take nobody's name, since who installs
+/// `github` must not get what a stranger's folder calls so. A bad file or entry is told and costs the others nothing.
+pub fn offers(user: Option<&Path>, workspace: Option<&Path>) -> Offers {
+    let mut offers = Offers { all: known(), findings: Vec::new() };
     let folders = [user.map(|folder| folder.join("catalog")), workspace.map(|root| root.join(".toolscout/catalog"))];
     for (of_user, folder) in [true, false].into_iter().zip(folders) {
         let Some(folder) = folder else { continue };
         let mut files: Vec<PathBuf> =
-            fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+            fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
         files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"));
         files.sort();
+        if files.len() > MAX_FILES {
+            let message = format!("only the first {MAX_FILES} files are read: put several servers into one");
+            offers.findings.push(refused(&folder, Place::UNKNOWN, message));
+        }
         for path in files.into_iter().take(MAX_FILES) {
-            let small = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
-            if let Some(text) = small.then(|| fs::read_to_string(&path).ok()).flatten() {
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                for (name, offer) in parse(&stem, &text) {
-                    if of_user || !offers.contains_key(&name) {
-                        offers.insert(name, offer);
-                    }
+            let found = read(&path, &mut offers.findings).unwrap_or_else(|finding| {
+                offers.findings.push(finding);
+                BTreeMap::new()
+            });
+            for (name, offer) in found {
+                if of_user || !offers.all.contains_key(&name) {
+                    offers.all.insert(name, offer);
                 }
             }
         }
@@ -106,12 +125,53 @@ pub fn offers(user: Option<&Path>, workspace: Option<&Path>) -> BTreeMap<String,
     offers
 }
 
-/// `{name: offer}`, or one offer named by its file.
-fn parse(stem: &str, text: &str) -> BTreeMap<String, Offer> {
-    let one = serde_saphyr::from_str::<Offer>(text).ok().filter(Offer::is_sound);
-    let several = || serde_saphyr::from_str::<BTreeMap<String, Offer>>(text).unwrap_or_default();
-    let all = one.map_or_else(several, |one| BTreeMap::from([(stem.to_owned(), one)]));
-    all.into_iter().filter(|(name, offer)| is_name(name) && offer.is_sound()).collect()
+fn known() -> BTreeMap<String, Offer> {
+    serde_saphyr::from_str(KNOWN).unwrap_or_default()
+}
+
+/// `{name: offer}`, or one offer named by its file. Bad entries are left out and told, in words of our own: what they hold
+/// may be secret.
+fn read(path: &Path, findings: &mut Vec<Diagnostic>) -> Result<BTreeMap<String, Offer>, Diagnostic> {
+    let bytes = regular::read(path, LARGEST).map_err(|why| why.diagnostic(path))?.bytes;
+    let node = read_node(&path.display().to_string(), &bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let is_one =
+        ["command", "url"].iter().any(|key| node.get(key).is_some_and(|it| !matches!(it.value, Value::Map(_))));
+    let all = match is_one {
+        true => serde_saphyr::from_str(&text).map(|offer| {
+            let stem = path.file_stem().unwrap_or_default();
+            BTreeMap::from([(stem.to_string_lossy().into_owned(), offer)])
+        }),
+        false => serde_saphyr::from_str::<BTreeMap<String, Offer>>(&text),
+    };
+    let mut all = all.map_err(|error| {
+        let at = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let place = error.location().map(|found| Place { line: at(found.line()), column: at(found.column()) });
+        let message = format!(
+            "this is no server, or list of servers by name, so that no one of the file can be installed: {FORM}"
+        );
+        refused(path, place.unwrap_or(node.place), message)
+    })?;
+    all.retain(|name, offer| {
+        let wrong = match (is_name(name), offer.is_sound()) {
+            (true, true) => return true,
+            (false, _) => "a name is of letters, digits, `_` and `-`, at most 64 of them",
+            (true, false) => FORM,
+        };
+        let entry = node.entries().iter().find(|entry| !is_one && *entry.key == **name);
+        let place = entry.map_or(node.place, |entry| entry.key_place);
+        findings.push(refused(path, place, format!("{} cannot be installed: {wrong}", quoted(name))));
+        false
+    });
+    Ok(all)
+}
+
+/// What an entry has to be.
+const FORM: &str = "it needs either `command`, with `args` and `env`, or `url`, with `headers` and `oauth`";
+
+fn refused(path: &Path, place: Place, message: String) -> Diagnostic {
+    let whole = Diagnostic::whole(path.display().to_string(), Severity::Error, "offer-refused", message);
+    Diagnostic { line: place.line, column: place.column, ..whole }
 }
 
 /// Where a server's own file is in the user's folder.
@@ -141,8 +201,7 @@ pub fn install(user: &Path, name: &str, offer: &Offer) -> io::Result<PathBuf> {
 pub fn switch(user: &Path, name: &str, on: bool) -> io::Result<bool> {
     let path = file_of(user, name);
     let text = own(&path)?;
-    let is_on = !text.lines().any(|line| line == DISABLED);
-    if is_on == on {
+    if says_on(&text) == on {
         return Ok(false);
     }
     let mut lines: Vec<&str> = text.lines().filter(|line| *line != DISABLED).collect();
@@ -151,6 +210,15 @@ pub fn switch(user: &Path, name: &str, on: bool) -> io::Result<bool> {
     }
     replace(&path, &format!("{}\n", lines.join("\n")))?;
     Ok(true)
+}
+
+/// Whether a server is switched on; `None` where it was not installed here.
+pub fn is_on(user: &Path, name: &str) -> Option<bool> {
+    own(&file_of(user, name)).ok().map(|text| says_on(&text))
+}
+
+fn says_on(text: &str) -> bool {
+    !text.lines().any(|line| line == DISABLED)
 }
 
 /// Removes the file of a server that was installed here.
@@ -213,11 +281,11 @@ mod tests {
 
     #[test]
     fn what_is_known_can_be_read() {
-        let known = parse("", KNOWN);
+        let known = known();
         assert!(known.len() >= 12, "{}", known.len());
         assert_eq!(known.len(), KNOWN.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).count());
         for (name, offer) in &known {
-            assert!(!offer.description.is_empty(), "{name}");
+            assert!(!offer.description.is_empty() && is_name(name) && offer.is_sound(), "{name}");
         }
         assert_eq!(known["github"].needs(), ["GITHUB_TOKEN"]);
         for (name, offer) in known.iter().filter(|(_, offer)| offer.oauth) {
@@ -227,12 +295,13 @@ mod tests {
     }
 
     #[test]
-    fn the_users_catalog_wins_and_bad_files_are_passed_over() {
+    fn the_users_catalog_wins_and_what_is_bad_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let (user, work) = (folder.path().join("user"), folder.path().join("work"));
         for (path, text) in [
             (user.join("catalog/mine.yaml"), "command: run\nenv: {A: '${A}', B: '${B:-x}'}"),
             (user.join("catalog/bad.yaml"), "["),
+            (user.join("catalog/list.yaml"), "command: run\nargs: {secret: pass-1}"),
             (
                 user.join("catalog/more.yaml"),
                 "a: {url: 'https://a.example'}\n'../b': {command: x}\nc: {description: neither}",
@@ -243,10 +312,13 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let users = offers(Some(&user), None);
+        let Offers { all: users, findings } = offers(Some(&user), None);
+        let told: Vec<(&str, u32)> = findings.iter().map(|it| (it.file.rsplit('/').next().unwrap(), it.line)).collect();
+        assert_eq!(told, [("bad.yaml", 1), ("list.yaml", 2), ("more.yaml", 2), ("more.yaml", 3)], "{findings:?}");
+        assert!(findings[1..].iter().all(|it| it.code == "offer-refused" && !it.message.contains("pass-1")));
         assert_eq!((users["mine"].command.as_deref(), users["mine"].needs()), (Some("run"), vec!["A".to_owned()]));
         assert!(users.contains_key("a") && !users.contains_key("../b") && !users.contains_key("c"));
-        let all = offers(Some(&user), Some(&work));
+        let all = offers(Some(&user), Some(&work)).all;
         assert_eq!(all["mine"].command.as_deref(), Some("run"), "a workspace takes nobody's name");
         assert_eq!(all["theirs"].command.as_deref(), Some("other"));
     }
@@ -260,11 +332,14 @@ mod tests {
         let read: Offer = serde_saphyr::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(read, offer);
         assert!(install(user.path(), "x", &offer).is_err(), "there is one already");
+        assert_eq!(is_on(user.path(), "x"), Some(true));
         assert!(switch(user.path(), "x", false).unwrap() && !switch(user.path(), "x", false).unwrap());
+        assert_eq!(is_on(user.path(), "x"), Some(false));
         assert!(fs::read_to_string(&path).unwrap().contains(DISABLED));
         assert!(switch(user.path(), "x", true).unwrap());
         assert!(!fs::read_to_string(&path).unwrap().contains(DISABLED));
         fs::write(&path, "command: mine\n").unwrap();
+        assert_eq!(is_on(user.path(), "x"), None, "it is a person's");
         assert!(switch(user.path(), "x", false).is_err() && remove(user.path(), "x").is_err());
         assert!(install(user.path(), "x", &offer).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "command: mine\n");

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Account, retry_after};
 use crate::connectors::origin::Origin;
+use crate::outbound::cause;
 
 /// Bytes of the longest answer that is read.
 pub const MAX_BODY: usize = 8 << 20;
@@ -143,16 +144,4 @@ async fn read(asked: reqwest::RequestBuilder) -> Result<Reply, Broken> {
     }
     let body = String::from_utf8(body).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Ok(Reply { status, body, retry_after })
-}
-
-/// What is at the bottom of an error, which names no address.
-fn cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    match deepest.downcast_ref::<reqwest::Error>() {
-        Some(_) => "the connection failed".to_owned(),
-        None => deepest.to_string(),
-    }
 }

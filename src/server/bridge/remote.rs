@@ -23,7 +23,7 @@ use crate::protocol::errors::RpcError;
 use crate::protocol::host::ApproveParams;
 use crate::protocol::work::{BridgeResult, Hints, ResolveResult, ResolvedCall};
 use crate::server::approval::approval;
-use crate::server::connectors::{account, told};
+use crate::server::connectors::{Signing, account};
 
 /// Characters of a query that count (SEARCH-10).
 const MAX_QUERY: usize = 1000;
@@ -92,10 +92,14 @@ pub(super) async fn search(
 }
 
 /// The answer with local tools alone, and why.
-pub(super) fn answer_without(sight: &Sight, queries: &[String], limit: Option<u32>, failure: &Failure) -> String {
+pub(super) fn answer_without(
+    sight: &Sight,
+    queries: &[String],
+    limit: Option<u32>,
+    (status, message): (&str, String),
+) -> String {
     let Sight { catalog, view, .. } = sight;
     let groups: Vec<_> = queries.iter().map(|query| search::run(catalog, view, query, limit)).collect();
-    let (status, message) = told(failure);
     with_remote_status(search::answer(catalog, view, &groups, &view.unavailable(catalog)), status, &message)
 }
 
@@ -161,7 +165,7 @@ pub(super) async fn describe(
         Ok(schemas) => schemas,
         Err(Failure::Dark) => return Ok(BTreeMap::new()),
         Err(failure) => {
-            let why = told(&failure).1;
+            let why = current.signing.told(&failure).1;
             return Ok(remotes.into_iter().map(|(name, _)| (name.clone(), Elsewhere::Error(why.clone()))).collect());
         }
     };
@@ -237,7 +241,8 @@ pub(super) async fn run(
     entries: &[Entry],
     call_id: &Option<String>,
 ) -> Result<Option<BridgeResult>, RpcError> {
-    let mut batch = Batch { call, sight, account, call_id, sent: false, coerced: Vec::new() };
+    let mut batch =
+        Batch { call, sight, account, signing: &current.signing, call_id, sent: false, coerced: Vec::new() };
     let mut results = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let outcome = match batch.entry(index, entry, entries.len() > 1).await? {
@@ -288,6 +293,7 @@ struct Batch<'a> {
     call: &'a Call<Session>,
     sight: &'a Sight,
     account: &'a Account,
+    signing: &'a Signing,
     call_id: &'a Option<String>,
     /// Whether the gateway took an entry, whatever became of it.
     sent: bool,
@@ -310,7 +316,7 @@ impl Batch<'_> {
         match self.account.resting() {
             None => {}
             Some(Failure::Dark) => return Ok(Err(Stopped::Dark)),
-            Some(failure) => return Ok(Err(error_of(failure, &remote).into())),
+            Some(failure) => return Ok(Err(error_of(failure, &remote, self.signing).into())),
         }
         let (mut entry, mut repairs) = (entry.clone(), Vec::new());
         if let Err(error) = self.probe(&remote, &mut entry, &mut repairs).await {
@@ -340,7 +346,7 @@ impl Batch<'_> {
         Ok(match answer {
             Ok(data) => Ok(data),
             Err(Failure::Dark) => Err(Stopped::Dark),
-            Err(failure) => Err(error_of(failure, &remote).into()),
+            Err(failure) => Err(error_of(failure, &remote, self.signing).into()),
         })
     }
 
@@ -390,7 +396,7 @@ impl Batch<'_> {
     }
 }
 
-fn error_of(failure: Failure, remote: &Remote) -> EntryError {
+fn error_of(failure: Failure, remote: &Remote, signing: &Signing) -> EntryError {
     match failure {
         Failure::Dark => unknown(&remote.to_string()),
         Failure::Refused(refusal) if refusal.code == NOT_FOUND => unknown(&remote.to_string()),
@@ -407,7 +413,7 @@ fn error_of(failure: Failure, remote: &Remote) -> EntryError {
             }
             refusal.into()
         }
-        Failure::SignedOut => EntryError::new("SIGNED_OUT", told(&Failure::SignedOut).1),
-        Failure::Unavailable(_) => EntryError::new("GATEWAY_ERROR", told(&failure).1),
+        Failure::SignedOut => EntryError::new("SIGNED_OUT", signing.told(&failure).1),
+        Failure::Unavailable(_) => EntryError::new("GATEWAY_ERROR", signing.told(&failure).1),
     }
 }

@@ -1,6 +1,6 @@
 //! `authorize`: a person signs in to an MCP server by OAuth, once they have approved that it is begun.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Asked, card};
 use crate::call::connections::{Action, right_call};
@@ -44,7 +44,9 @@ impl Asked<'_> {
                 "hint": "Only a person may sign in to it, and this host cannot ask: tell them to run `command`.",
             }));
         }
-        if let Some(reason) = self.denied(name, json!({ "url": resource.to_string(), "oauth": "authorize" })).await? {
+        let shown =
+            Map::from_iter([("url".to_owned(), json!(resource.to_string())), ("oauth".to_owned(), json!("authorize"))]);
+        if let Some(reason) = self.denied(name, Action::Authorize, shown).await? {
             return Ok(json!({ "name": name, "status": "denied", "reason": reason }));
         }
         let begun = tokio::select! {

@@ -5,6 +5,8 @@ use std::fmt;
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 
+use crate::outbound::is_loopback;
+
 /// A server that can be signed in to. Shown as `https://mcp.example/mcp`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resource(Url);
@@ -63,15 +65,6 @@ impl Resource {
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.as_str())
-    }
-}
-
-/// Whether an address is on this machine, whatever a name server says.
-fn is_loopback(url: &Url) -> bool {
-    match url.host_str().map(|host| host.trim_start_matches('[').trim_end_matches(']')) {
-        Some("localhost") => true,
-        Some(host) => host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback()),
-        None => false,
     }
 }
 

@@ -119,7 +119,7 @@ fn unreached(host: &str, error: &reqwest::Error) -> String {
     if error.is_timeout() {
         format!("{host} does not answer in time")
     } else {
-        format!("{host} cannot be reached: {}", crate::servers::http::cause(error))
+        format!("{host} cannot be reached: {}", crate::outbound::cause(error))
     }
 }
 
