@@ -20,6 +20,9 @@ type AgentOptions struct {
 	// Run runs one of the host's tools, whether the model called it itself or through the bridge. Its content is any JSON, see
 	// Text and MCPResult; its error tells the model that the tool failed, and why.
 	Run func(context.Context, InvokeParams) (InvokeResult, error)
+	// RunOthers has Run asked also for tools that this agent did not give, which the user's and the workspace's registry files
+	// add. Without it, the model is told that nothing runs them, with the code NOT_RUNNABLE.
+	RunOthers bool
 	// Format is the shape of the tools for the model; empty is FormatOpenAI.
 	Format Format
 	// ContextLength is that of the model, in tokens; 0 if it is not known. The listing of deferred tools takes a share of it.
@@ -60,14 +63,27 @@ type SourceProblem struct {
 
 // NewAgent makes an agent. The sidecar is started by the first call.
 func NewAgent(options AgentOptions) *Agent {
-	options.Handlers.Invoke = options.Run
-	return &Agent{
-		Client:  New(options.Options),
+	a := &Agent{
 		options: options,
 		turn:    make(chan struct{}, 1),
 		sent:    map[string][sha256.Size]byte{},
 		results: map[string]RegisterResult{},
 	}
+	options.Handlers.Invoke = nil
+	if options.Run != nil {
+		options.Handlers.Invoke = a.invoke
+	}
+	a.Client = New(options.Options)
+	return a
+}
+
+// invoke runs a tool for the model and for the sidecar alike.
+func (a *Agent) invoke(ctx context.Context, params InvokeParams) (InvokeResult, error) {
+	if !a.options.RunOthers && !a.Client.Gave(params) {
+		a.options.log(fmt.Sprintf("tool `%s` of `%s`: not run, since a registry file gave it; see AgentOptions.RunOthers", params.Name, params.Source))
+		return notRunnable(params.Name, params.Source)
+	}
+	return a.options.Run(ctx, params)
 }
 
 // Close ends the sidecar.
@@ -258,6 +274,19 @@ func (a *Agent) run(ctx context.Context, params InvokeParams, call toolCall) (Br
 
 func interrupted(tool string) BridgeResult {
 	return refusal(fmt.Sprintf("`%s` was interrupted while it ran; it may have taken effect.", tool), "INTERRUPTED")
+}
+
+// notRunnable tells the model that nothing runs a tool, in the words of `toolscout mcp`.
+func notRunnable(name, source string) (InvokeResult, error) {
+	reason := fmt.Sprintf("`%s` was not invoked: only its definition of `%s` is known here, from a registry, and nothing that runs it. "+
+		"Do not call it again; tell the user that the MCP server `%s` has to be configured under `mcpServers` in Toolscout's config.yaml.",
+		name, source, source)
+	content, err := encode(struct {
+		Error  string `json:"error"`
+		Code   string `json:"code"`
+		Source string `json:"source"`
+	}{reason, "NOT_RUNNABLE", source})
+	return InvokeResult{Content: content, IsError: true}, err
 }
 
 // refusal tells the model what went wrong, in the form that the sidecar has for it.

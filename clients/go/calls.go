@@ -53,6 +53,13 @@ func (c *Client) remember(change func(registrations) registrations) (before regi
 	return before
 }
 
+// Gave says whether this client gave the tool that Invoke is asked for, registered or inline; if not, a registry file did.
+func (c *Client) Gave(params InvokeParams) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.registered.index(params.Source) >= 0 || c.inline.has(params.Name, params.Source)
+}
+
 // List lists the sources in scope, and their tools if asked for.
 func (c *Client) List(ctx context.Context, params ListParams) (ListResult, error) {
 	return Call(ctx, c, MethodRegistryList, params)
@@ -67,6 +74,9 @@ func (c *Client) Assemble(ctx context.Context, params AssembleParams) (AssembleR
 // result with IsError. A call that is cancelled while its tool runs in the host is a result too, whose content has the code
 // INTERRUPTED: the tool may have had its effect.
 func (c *Client) BridgeCall(ctx context.Context, params BridgeParams) (BridgeResult, error) {
+	c.mu.Lock()
+	c.inline.add(params.Tools)
+	c.mu.Unlock()
 	return Call(ctx, c, MethodBridgeCall, params)
 }
 

@@ -28,6 +28,7 @@ type Client struct {
 	current    *start
 	starts     starts
 	registered registrations
+	inline     inline
 }
 
 // start is a session that is being made, or was.

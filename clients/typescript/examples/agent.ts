@@ -30,6 +30,7 @@ try {
     format: "openai",
     contextLength: 200_000,
     run,
+    runOthers: true, // those of the workspace's registry files
     onDidChange: (change) => changed(change),
   });
   let held: unknown[] | undefined;

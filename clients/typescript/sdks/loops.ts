@@ -28,7 +28,13 @@ export async function anthropic(): Promise<void> {
   const agent = new Agent({
     format: "anthropic",
     contextLength: 200_000,
-    run: ({ source, tool, arguments: args }) => servers[source].callTool({ name: tool, arguments: args }),
+    run: ({ source, tool, arguments: args }) => {
+      const server = servers[source];
+      if (server === undefined) {
+        throw new Error(`no server \`${source}\` is connected`);
+      }
+      return server.callTool({ name: tool, arguments: args });
+    },
   });
   const sources: ToolSource[] = [];
   for (const [name, server] of Object.entries(servers)) {

@@ -24,6 +24,11 @@ import { type AnswerTo, argumentsOf, type ModelToolCall, type PlainCall, shaped 
 export interface AgentOptions<Shape extends Format = Format> extends Omit<ToolscoutOptions, "invoke"> {
   /** Runs one of the host's tools, whether the model called it itself or through the bridge. What it throws, the model is told. */
   run: Handler<InvokeParams, RunResult>;
+  /**
+   * Whether `run` is also asked for tools that this agent did not give, which the user's and the workspace's registry files
+   * add. Otherwise the model is told that nothing runs them (`code: "NOT_RUNNABLE"`). @default false
+   */
+  runOthers?: boolean | undefined;
   /** The shape of the tools for the model. @default "openai" */
   format?: Shape | undefined;
   /** Context length of the model, in tokens; the listing of deferred tools may take a share of it. */
@@ -243,6 +248,13 @@ export class Agent<Shape extends Format = "openai"> implements AsyncDisposable {
 
   /** All tools of the host are run here, for the model and for the sidecar alike. */
   async #invoke(params: InvokeParams, signal: AbortSignal): Promise<InvokeResult> {
+    if (!this.#options.runOthers && !this.client.gave(params)) {
+      const { name, source } = params;
+      this.#options.onLog?.(
+        `tool \`${name}\` of \`${source}\`: not run, since a registry file gave it; see \`runOthers\``,
+      );
+      return notRunnable(name, source);
+    }
     const answer = await this.#options.run(params, { signal });
     try {
       return checked(answer);
@@ -274,6 +286,15 @@ function isRefusal(error: unknown): boolean {
 /** Whether the sidecar says that the name is neither the bridge's nor that of a tool that is called through it. */
 function isNoBridgeCall(error: unknown): boolean {
   return isRefusal(error) && ((error as ResponseError).data as { pointer?: unknown } | undefined)?.pointer === "/name";
+}
+
+/** Tells the model that nothing runs a tool, in the words of `toolscout mcp`. */
+function notRunnable(name: string, source: string): Content {
+  const error =
+    `\`${name}\` was not invoked: only its definition of \`${source}\` is known here, from a registry, and nothing that ` +
+    `runs it. Do not call it again; tell the user that the MCP server \`${source}\` has to be configured under ` +
+    "`mcpServers` in Toolscout's config.yaml.";
+  return { content: { error, code: "NOT_RUNNABLE", source }, isError: true };
 }
 
 /** Tells the model what went wrong, in the form that the sidecar has for it. */

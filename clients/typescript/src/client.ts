@@ -5,6 +5,7 @@ import { onAbort } from "./abort.js";
 import type { Channel } from "./channel.js";
 import { start } from "./child.js";
 import { CancelledError, messageOf, printable, ResponseError, SidecarError } from "./errors.js";
+import { Inline } from "./inline.js";
 import type { CallOptions, Handler, HandlerContext, ToolscoutOptions } from "./options.js";
 import {
   type AssembleParams,
@@ -19,6 +20,7 @@ import {
   type HostNotifications,
   type HostRequests,
   type InitializeParams,
+  type InvokeParams,
   type ListParams,
   type ListResult,
   type PlanParams,
@@ -59,6 +61,7 @@ export class Toolscout implements AsyncDisposable {
   readonly #handlers: ReadonlyMap<string, Handler<never, unknown> | undefined>;
   readonly #listeners: ReadonlyMap<string, ((params: never) => void) | undefined>;
   readonly #registered = new Registered();
+  readonly #inline = new Inline();
   readonly #restarts = new Restarts();
   readonly #closing = new AbortController();
   #session: Promise<Session> | undefined;
@@ -106,6 +109,9 @@ export class Toolscout implements AsyncDisposable {
 
   /** Does what a model asked of a bridge tool, or of a deferred tool by its own name. */
   bridgeCall(params: BridgeParams, options?: CallOptions): Promise<BridgeResult> {
+    if (Array.isArray(params.tools)) {
+      this.#inline.add(params.tools);
+    }
     return this.#call("bridge/call", params, options);
   }
 
@@ -131,6 +137,11 @@ export class Toolscout implements AsyncDisposable {
     const session = await this.#ready(options?.signal);
     this.#registered.remove(source);
     return (await session.request("registry/unregister", { source }, options?.signal)) as UnregisterResult;
+  }
+
+  /** Whether this client gave the tool that `invoke` is asked for, registered or inline; if not, a registry file did. */
+  gave({ name, source }: Pick<InvokeParams, "name" | "source">): boolean {
+    return this.#registered.has(source) || this.#inline.has(name, source);
   }
 
   /** Lists the sources in scope, and their tools if asked for. */
@@ -167,7 +178,7 @@ export class Toolscout implements AsyncDisposable {
   }
 
   #bridge(name: string, args: object, { signal, ...params }: BridgeOptions): Promise<BridgeResult> {
-    return this.#call("bridge/call", { ...params, name, arguments: args }, { signal });
+    return this.bridgeCall({ ...params, name, arguments: args }, { signal });
   }
 
   async #call<Method extends keyof Requests>(

@@ -33,6 +33,10 @@ export class Registered {
     this.#sources.delete(name);
   }
 
+  has(name: string): boolean {
+    return this.#sources.has(name);
+  }
+
   all(): RegisterParams[] {
     return [...this.#sources.values()];
   }

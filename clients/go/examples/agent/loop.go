@@ -42,6 +42,7 @@ func newLoop(s scenario, folder string, out io.Writer) (*loop, error) {
 			Handlers: toolscout.Handlers{CatalogChanged: func(change toolscout.DidChangeParams) { l.changes <- change }},
 		},
 		Run:           l.runTool,
+		RunOthers:     true, // those of the workspace's registry files
 		Format:        toolscout.FormatOpenAI,
 		ContextLength: 200_000,
 	})
