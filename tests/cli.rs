@@ -438,11 +438,19 @@ fn eval_measures_and_compares() {
     let baseline = user.write("baseline.json", &measured.to_string());
     assert_eq!(eval(&["--compare", &baseline]).code, 0);
     let mut better = measured.clone();
-    better["mrr"] = json!(1.5);
+    (better["mrr"], better["names"], better["tokens"]["tier1"]) = (json!(1.5), json!(0.25), json!(7));
     let baseline = user.write("baseline.json", &better.to_string());
     let worse = eval(&["--compare", &baseline]);
     assert_eq!(worse.code, 1);
-    holds(&worse.err, &["mrr is worse than in the baseline: 1.0000, it was 1.5000"]);
+    let told =
+        ["mrr is worse than in the baseline: 1, it was 1.5", "names is worse than", "tokens.tier1 is worse than"];
+    holds(&worse.err, &told);
+    assert_eq!(worse.err.matches("is worse").count(), told.len(), "{}", worse.err);
+    better["queries"] = json!(2);
+    let baseline = user.write("baseline.json", &better.to_string());
+    let other = eval(&["--compare", &baseline]);
+    assert_eq!((other.code, &*other.out), (1, ""));
+    holds(&other.err, &["the baseline is of 2 queries, and here 3 are asked"]);
 
     let unknown = user.write("queries.jsonl", r#"{"query": "x", "relevant": ["fernboard/nope", "a/b"]}"#);
     let unknown = user.run(&["eval", "--registry", SAMPLE, "--queries", &unknown]);
