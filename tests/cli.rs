@@ -201,6 +201,11 @@ fn check_advises_and_counts() {
         { "name": long, "description": "Does something with a name that is long" },
         { "name": "bare" },
         { "name": "odd", "description": "Takes what nobody can check", "inputSchema": { "type": "nonsense" } },
+        {
+            "name": "pick",
+            "description": "Picks one of those of a form",
+            "inputSchema": { "properties": { "form": { "type": "string", "pattern": "(?=a" }, "to": { "pattern": "^a" } } },
+        },
     ]);
     let file = user.write("config/toolscout/registry/s.json", &json!({ "tools": tools }).to_string());
     let ran = user.run(&["check"]);
@@ -223,9 +228,10 @@ fn check_advises_and_counts() {
         (cut, "name-changed"),
         ("mcp__s__bare", "no-description"),
         ("mcp__s__odd", "schema-unchecked"),
+        ("mcp__s__pick", "pattern-unchecked"),
     ];
     assert_eq!(advice, expected);
-    assert_eq!((&checked["sources"][0]["name"], &checked["sources"][0]["tools"]), (&json!("s"), &json!(7)));
+    assert_eq!((&checked["sources"][0]["name"], &checked["sources"][0]["tools"]), (&json!("s"), &json!(8)));
     for (fail_on, code) in [("error", 0), ("warning", 1), ("advice", 1), ("never", 0)] {
         assert_eq!(user.run(&["check", "--fail-on", fail_on]).code, code, "{fail_on}");
     }
