@@ -216,6 +216,11 @@ fn check_advises_and_counts() {
         { "name": long, "description": "Does something with a name that is long" },
         { "name": "bare" },
         { "name": "odd", "description": "Takes what nobody can check", "inputSchema": { "type": "nonsense" } },
+        {
+            "name": "pick",
+            "description": "Picks one of those of a form",
+            "inputSchema": { "properties": { "form": { "type": "string", "pattern": "(?=a" }, "to": { "pattern": "^a" } } },
+        },
     ]);
     let file = user.write("config/toolscout/registry/s.json", &json!({ "tools": tools }).to_string());
     let ran = user.run(&["check"]);
@@ -238,9 +243,10 @@ fn check_advises_and_counts() {
         (cut, "name-changed"),
         ("mcp__s__bare", "no-description"),
         ("mcp__s__odd", "schema-unchecked"),
+        ("mcp__s__pick", "pattern-unchecked"),
     ];
     assert_eq!(advice, expected);
-    assert_eq!((&checked["sources"][0]["name"], &checked["sources"][0]["tools"]), (&json!("s"), &json!(7)));
+    assert_eq!((&checked["sources"][0]["name"], &checked["sources"][0]["tools"]), (&json!("s"), &json!(8)));
     for (fail_on, code) in [("error", 0), ("warning", 1), ("advice", 1), ("never", 0)] {
         assert_eq!(user.run(&["check", "--fail-on", fail_on]).code, code, "{fail_on}");
     }
@@ -453,11 +459,19 @@ fn eval_measures_and_compares() {
     let baseline = user.write("baseline.json", &measured.to_string());
     assert_eq!(eval(&["--compare", &baseline]).code, 0);
     let mut better = measured.clone();
-    better["mrr"] = json!(1.5);
+    (better["mrr"], better["names"], better["tokens"]["tier1"]) = (json!(1.5), json!(0.25), json!(7));
     let baseline = user.write("baseline.json", &better.to_string());
     let worse = eval(&["--compare", &baseline]);
     assert_eq!(worse.code, 1);
-    holds(&worse.err, &["mrr is worse than in the baseline: 1.0000, it was 1.5000"]);
+    let told =
+        ["mrr is worse than in the baseline: 1, it was 1.5", "names is worse than", "tokens.tier1 is worse than"];
+    holds(&worse.err, &told);
+    assert_eq!(worse.err.matches("is worse").count(), told.len(), "{}", worse.err);
+    better["queries"] = json!(2);
+    let baseline = user.write("baseline.json", &better.to_string());
+    let other = eval(&["--compare", &baseline]);
+    assert_eq!((other.code, &*other.out), (1, ""));
+    holds(&other.err, &["the baseline is of 2 queries, and here 3 are asked"]);
 
     let unknown = user.write("queries.jsonl", r#"{"query": "x", "relevant": ["fernboard/nope", "a/b"]}"#);
     let unknown = user.run(&["eval", "--registry", SAMPLE, "--queries", &unknown]);

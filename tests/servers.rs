@@ -843,6 +843,10 @@ fn people_see_what_becomes_of_their_servers() {
     let (code, check) = run(&["check"]);
     assert_eq!(code, 0, "{check}");
     assert!(!files.at("cache").exists(), "check starts nothing");
+    for piece in ["Tools not known yet of: die, fix", "toolscout mcp-list"] {
+        assert!(check.contains(piece), "{piece}: {check}");
+    }
+    assert!(!check.contains("No tools are registered"), "{check}");
     let (code, table) = run(&["mcp-list"]);
     assert_eq!(code, 1, "one does not run");
     let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -850,6 +854,13 @@ fn people_see_what_becomes_of_their_servers() {
     assert!(table.contains("it ended with code 3"), "{table}");
     assert_eq!(words[2][..3], ["fix", "ready", "12"], "{table}");
     assert_eq!(words[3], ["off", "disabled"], "{table}");
+    let checked: Value = serde_json::from_str(&run(&["check", "--json"]).1).unwrap();
+    let source = &checked["sources"][0];
+    assert_eq!((&source["name"], &source["tools"], &checked["unlisted"]), (&json!("fix"), &json!(12), &json!(["die"])));
+    let tokens = source["tokens"].as_u64().unwrap();
+    assert!(tokens > 0 && table.contains(&format!(" {tokens} ")), "what mcp-list shows: {checked}\n{table}");
+    let file = files.at("mcp.json").display().to_string();
+    assert!(checked["advice"].as_array().unwrap().iter().all(|advice| advice["file"] == *file), "{checked}");
     let (code, found) = run(&["search", "echo", "--json"]);
     assert_eq!(code, 0);
     assert!(found.contains("mcp__fix__echo"), "a person waits for the servers: {found}");

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use support::replay;
+use support::sidecar::{Framing, Sidecar};
 
 fn transcripts() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("protocol/transcripts");
@@ -41,4 +42,37 @@ fn every_transcript_replays() {
     let mut failures = failures.into_inner().expect("no test thread panics");
     failures.sort();
     assert!(failures.is_empty(), "{} of {} failed:\n\n{}", failures.len(), paths.len(), failures.join("\n\n"));
+}
+
+/// In what it says that came, `…` stands for any text.
+#[test]
+fn the_conversation_in_the_readme_is_a_real_one() {
+    let readme = include_str!("../README.md");
+    let block = readme.split("```jsonc\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a conversation");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("workspace")).expect("a workspace");
+    let mut sidecar = Sidecar::start(folder.path(), [""; 0], Framing::Lines).expect("a sidecar");
+    let mut answers = 0;
+    for line in block.lines() {
+        if let Some(request) = line.strip_prefix("→ ") {
+            sidecar.send(request).expect("it takes requests");
+            continue;
+        }
+        let shown = line.strip_prefix("← ").expect("an arrow");
+        let came = sidecar.receive().expect("an answer").expect("an answer");
+        assert!(is_shortened(shown, &came), "README.md shows\n  {shown}\nbut there came\n  {came}");
+        answers += 1;
+    }
+    assert_eq!(answers, 5);
+}
+
+fn is_shortened(shown: &str, whole: &str) -> bool {
+    let Some((start, others)) = shown.split_once('…') else { return shown == whole };
+    let Some(mut rest) = whole.strip_prefix(start) else { return false };
+    let (between, end) = others.rsplit_once('…').unwrap_or(("", others));
+    for piece in between.split('…') {
+        let Some((_, behind)) = rest.split_once(piece) else { return false };
+        rest = behind;
+    }
+    rest.ends_with(end)
 }

@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 use super::pattern;
 use super::schema::{Sites, address, restricts_null};
 
-/// The copy, or why the schema cannot be checked.
+/// The copy and the patterns that were dropped, each once, or why the schema cannot be checked.
 ///
 /// `compiles` tells whether the engine takes a pattern. A pattern whose absence could make the whole stricter
 /// (a key of `patternProperties`, or one below `not`, `if`, `oneOf` or `contains`) is not dropped: then nothing
 /// is checked.
-pub fn adapt(root: &Value, sites: &Sites, compiles: impl Fn(&str) -> bool) -> Result<Value, String> {
+pub fn adapt(root: &Value, sites: &Sites, compiles: impl Fn(&str) -> bool) -> Result<(Value, Vec<String>), String> {
     let mut known: FxHashMap<&str, bool> = FxHashMap::default();
     let mut total: u64 = 0;
     let mut takes = |text| {
@@ -35,15 +35,19 @@ pub fn adapt(root: &Value, sites: &Sites, compiles: impl Fn(&str) -> bool) -> Re
         return Err(refused(text));
     }
     let mut dropped = FxHashSet::default();
+    let mut texts: Vec<String> = Vec::new();
     for pattern in &sites.patterns {
         if !takes(pattern.text.as_str()) {
             if pattern.inverted {
                 return Err(refused(&pattern.text));
             }
             dropped.insert(pattern.at);
+            texts.push(pattern.text.clone());
         }
     }
-    copy(root, sites, &dropped)
+    texts.sort_unstable();
+    texts.dedup();
+    Ok((copy(root, sites, &dropped)?, texts))
 }
 
 /// Copies a value; recursion is bounded by the nesting that the JSON parser lets through.
@@ -97,7 +101,7 @@ mod tests {
     use super::*;
 
     fn adapted(schema: &Value) -> Result<Value, String> {
-        adapt(schema, &schema::read(schema).sites, |pattern| !pattern.contains("(?"))
+        adapt(schema, &schema::read(schema).sites, |pattern| !pattern.contains("(?")).map(|(copy, _)| copy)
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub struct Checker {
     required: Box<[Box<str>]>,
     schema: Option<Schema>,
     validator: Result<Validator, String>,
+    dropped: Box<[String]>,
 }
 
 /// Arguments after a check.
@@ -134,7 +135,12 @@ impl Verdict {
 impl Checker {
     /// Compiles the JSON text of a schema. Never fails: see [`Checker::unchecked`].
     pub fn compile(schema_json: &str) -> Self {
-        let fail = |reason: String| Self { required: Box::default(), schema: None, validator: Err(reason) };
+        let fail = |reason: String| Self {
+            required: Box::default(),
+            schema: None,
+            validator: Err(reason),
+            dropped: Box::default(),
+        };
         if schema_json.len() > MAX_SCHEMA {
             return fail(format!("the schema has more than {MAX_SCHEMA} bytes"));
         }
@@ -146,17 +152,26 @@ impl Checker {
             return fail("the schema is not an object".to_owned());
         }
         let read = schema::read(&root);
-        let validator = match read.refusal {
+        let built = match read.refusal {
             Some(reason) => Err(reason),
             None => build(&root, &read.sites),
         };
+        let (validator, dropped) = match built {
+            Ok((validator, dropped)) => (Ok(validator), dropped.into()),
+            Err(reason) => (Err(reason), Box::default()),
+        };
         let required = root.get("required").and_then(schema::names).unwrap_or_default();
-        Self { required, schema: Some(read.schema), validator }
+        Self { required, schema: Some(read.schema), validator, dropped }
     }
 
     /// Why this schema is never checked, if it is not.
     pub fn unchecked(&self) -> Option<&str> {
         self.validator.as_ref().err().map(String::as_str)
+    }
+
+    /// Values of `pattern` that are not checked, since they are no regular expressions or would cost too much, sorted.
+    pub fn dropped_patterns(&self) -> &[String] {
+        &self.dropped
     }
 
     /// Whether the schema declares a parameter of this name (CALL-12).
@@ -228,7 +243,7 @@ impl Checker {
     }
 }
 
-fn build(root: &Value, sites: &schema::Sites) -> Result<Validator, String> {
+fn build(root: &Value, sites: &schema::Sites) -> Result<(Validator, Vec<String>), String> {
     let options = jsonschema::options()
         .offline()
         // Linear in the text, unlike the default engine.
@@ -239,15 +254,16 @@ fn build(root: &Value, sites: &schema::Sites) -> Result<Validator, String> {
         .without_content_media_type_support("application/json");
     guarded(|| {
         let takes = |pattern: &str| options.build(&serde_json::json!({ "pattern": pattern })).is_ok();
-        let schema = adapt::adapt(root, sites, takes)?;
-        options.build(&schema).map_err(|error| {
+        let (schema, dropped) = adapt::adapt(root, sites, takes)?;
+        let validator = options.build(&schema).map_err(|error| {
             let at = excerpt::clip(error.schema_path().as_str(), 80);
             format!(
                 "the schema is malformed at {:?}: {}",
                 error.instance_path().as_str(),
                 excerpt::clip(&format!("{} ({at})", error.masked()), 200)
             )
-        })
+        })?;
+        Ok((validator, dropped))
     })?
 }
 

@@ -10,10 +10,13 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::pattern::Patterns;
+use super::source::Source;
 use super::words;
 
 /// Words given to one tool at most; those that come first stand.
 const MAX_WORDS: usize = 256;
+/// So many patterns that mean nothing are told of one source.
+const MAX_TOLD: usize = 20;
 /// Names and globs of one source at most: each is held against each of its tools.
 pub const MAX_PATTERNS: usize = 256;
 
@@ -51,8 +54,47 @@ impl FoundBy {
             let means = Patterns::new([*pattern]);
             !tools.clone().any(|(visible, own)| means.matches(visible) || means.matches(own))
         };
-        self.keywords.keys().map(String::as_str).filter(is_idle)
+        self.keywords.keys().take(MAX_PATTERNS).map(String::as_str).filter(is_idle)
     }
+}
+
+/// What is given to a source for nothing, one text each: what is past the bounds, and patterns that mean none of its tools.
+pub fn unused(source: &Source) -> Vec<String> {
+    let mut told = past_bounds(source);
+    if source.tools.is_empty() {
+        return told;
+    }
+    let tools = source.tools.iter().map(|tool| (&*tool.name, &*tool.tool));
+    let idle = source.info.found_by.idle(tools).take(MAX_TOLD);
+    told.extend(idle.map(|pattern| {
+        let pattern: String = pattern.chars().take(80).collect();
+        format!("no tool of the source is called `{pattern}`, which these words are for")
+    }));
+    told
+}
+
+/// What is given to a source or one of its tools and left out, since it is too much.
+pub fn past_bounds(source: &Source) -> Vec<String> {
+    let mut told = Vec::new();
+    let patterns = source.info.found_by.keywords.len();
+    if patterns > MAX_PATTERNS {
+        told.push(format!(
+            "`keywords` has {patterns} names and globs: the first {MAX_PATTERNS} in alphabetical order are used"
+        ));
+    }
+    let given = Given::new(&source.info.found_by);
+    if given.words() <= MAX_WORDS {
+        return told;
+    }
+    let with_more = source.tools.iter().filter(|tool| given.words_of(&tool.name, &tool.tool).nth(MAX_WORDS).is_some());
+    let with_more: Vec<&str> = with_more.map(|tool| &*tool.tool).collect();
+    if let [first, others @ ..] = with_more.as_slice() {
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        told.push(format!(
+            "`{first}`{more}: over {MAX_WORDS} words are given, of which the first {MAX_WORDS} are used"
+        ));
+    }
+    told
 }
 
 fn append(texts: &mut Vec<String>, more: &[String]) {
@@ -79,9 +121,18 @@ impl Given {
 
     /// Calls `each` with the words given to a tool of the source.
     pub fn each_word(&self, visible: &str, own: &str, each: impl FnMut(&str)) {
-        let means = |patterns: &Patterns| patterns.matches(visible) || patterns.matches(own);
-        let keywords = self.keywords.iter().filter(|(patterns, _)| means(patterns)).flat_map(|(_, given)| given);
-        self.aliases.iter().chain(keywords).take(MAX_WORDS).map(String::as_str).for_each(each);
+        self.words_of(visible, own).take(MAX_WORDS).for_each(each);
+    }
+
+    fn words_of(&self, visible: &str, own: &str) -> impl Iterator<Item = &str> {
+        let means = move |patterns: &Patterns| patterns.matches(visible) || patterns.matches(own);
+        let keywords = self.keywords.iter().filter(move |(patterns, _)| means(patterns)).flat_map(|(_, given)| given);
+        self.aliases.iter().chain(keywords).map(String::as_str)
+    }
+
+    /// How many words there are, whatever tools they are for.
+    fn words(&self) -> usize {
+        self.aliases.len() + self.keywords.iter().map(|(_, given)| given.len()).sum::<usize>()
     }
 }
 
@@ -210,6 +261,42 @@ mod tests {
             assembly::assemble(&catalog, &Scope::all(), Some(200_000.0), Format::Mcp).etag.clone()
         };
         assert_eq!(etag(found_by(&["jira"], &[("*", &["ticket"])])), etag(FoundBy::default()));
+    }
+
+    #[test]
+    fn what_is_given_for_nothing_is_told() {
+        let many = |count: usize, letter: &str| (0..count).map(|n| format!("{letter}{n}")).collect::<Vec<_>>();
+        let patterns = many(MAX_PATTERNS + 1, "p").into_iter().map(|pattern| (pattern, vec!["x".to_owned()]));
+        for (label, given, told, first) in [
+            ("nothing is", found_by(&["jira"], &[("create_*", &["ticket"]), ("mcp__s__close_issue", &["end"])]), 0, ""),
+            ("a pattern that means no tool", found_by(&[], &[("move_*", &["x"])]), 1, "is called `move_*`"),
+            (
+                "too many patterns",
+                FoundBy { aliases: Vec::new(), keywords: patterns.collect() },
+                1 + MAX_TOLD,
+                "has 257 names and globs: the first 256",
+            ),
+            (
+                "too many words for two tools",
+                FoundBy { aliases: many(MAX_WORDS + 1, "w"), ..FoundBy::default() },
+                1,
+                "`create_issue` and 1 more: over 256 words are given",
+            ),
+            (
+                "many words, none too many for a tool",
+                {
+                    let keywords = [("create_issue", many(200, "w")), ("close_issue", many(200, "v"))];
+                    let keywords = keywords.map(|(tool, given)| (tool.to_owned(), given)).into();
+                    FoundBy { aliases: Vec::new(), keywords }
+                },
+                0,
+                "",
+            ),
+        ] {
+            let found = unused(&source("s", ISSUE, given));
+            assert_eq!(found.len(), told, "{label}: {found:?}");
+            assert!(found.first().is_none_or(|text| text.contains(first)), "{label}: {found:?}");
+        }
     }
 
     #[test]

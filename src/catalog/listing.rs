@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 pub use fit::{Form, Listing, fit};
 pub use sentence::{SUMMARY_LIMIT, summary};
+pub use visible::hides;
 
 use super::tokens::Quarters;
 

@@ -37,6 +37,11 @@ pub fn visible(source: &str, tool: &str, naming: Naming, foreign: bool) -> Strin
     fit(&format!("mcp__{source}__{tool}"), ambiguous, source, tool)
 }
 
+/// Whether model APIs take a character in a name.
+pub(super) fn fits(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
 /// Replaces what model APIs refuse and cuts what is too long; whatever was changed, or is `marked`, gets the
 /// first six hex digits of SHA-256(source, NUL, tool) behind it.
 fn fit(name: &str, marked: bool, source: &str, tool: &str) -> String {
@@ -47,7 +52,7 @@ fn fit(name: &str, marked: bool, source: &str, tool: &str) -> String {
             changed = true;
             break;
         }
-        let fits = c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let fits = fits(c);
         changed |= !fits;
         fitted.push(if fits { c } else { '_' });
     }

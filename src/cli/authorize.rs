@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
+use super::configured::Configured;
 use super::failure::Failure;
 use super::flags::{Common, Output};
 use super::page::{Page, Style};
@@ -14,10 +15,7 @@ use super::report::Report;
 use super::terminal::Terminal;
 use crate::server::session::Options;
 use crate::servers::oauth::{Client, Ending, Entry, Flow, PATIENT, Store};
-use crate::servers::spec::{Asking, Outcome, Reach, Spec, Written, read};
-use crate::workspace::config::{self, Config};
-use crate::workspace::snapshot::{Places, Workspace};
-use crate::workspace::trust::Trust;
+use crate::servers::spec::{Outcome, Reach, Spec};
 
 /// Runs the command.
 ///
@@ -97,47 +95,27 @@ fn entry(options: &Options, spec: &Spec) -> Result<(Entry, Client), Failure> {
 
 /// The server of a name, as files and flags have it.
 fn spec(options: &Options, name: &str) -> Result<Spec, Failure> {
-    let Merged { config, places, .. } = merged(options);
-    let Some(server) = config.settings.mcp_servers.get(name) else {
-        let waits = config.untrusted.iter().any(|waiting| waiting.key == format!("mcpServers.{name}"));
+    let configured = Configured::read(options);
+    let Some(outcome) = configured.server(options, name) else {
+        let waits = configured.config.untrusted.iter().any(|waiting| waiting.key == format!("mcpServers.{name}"));
         let why = match waits {
             true => "is the workspace's, which is not trusted yet: see --trust-workspace".to_owned(),
             false => format!("is not configured; `toolscout servers install {name}` installs it if it is known"),
         };
         return Err(Failure::Other(format!("the server `{name}` {why}")));
     };
-    let written = Written { name, node: &server.node, file: &server.origin.file, pointer: &server.pointer };
-    let asking = Asking { environment: &options.environment, folder: places.workspace.as_deref(), cached: false };
-    match read(&written, asking).0 {
+    match outcome {
         Outcome::Run(spec) => Ok(*spec),
         Outcome::Disabled => Err(Failure::Other(format!("`{name}` is switched off in its configuration"))),
         Outcome::Faulty(why) => Err(Failure::Other(format!("`{name}` cannot be used: {why}"))),
     }
 }
 
-/// Configuration as files and flags have it.
-pub struct Merged {
-    pub config: Config,
-    /// Whether a file of it cannot be read, so that not all is in it that was written.
-    pub without_layer: bool,
-    places: Places,
-}
-
-/// Reads it.
-pub fn merged(options: &Options) -> Merged {
-    let workspace = options.places.workspace.clone().or_else(|| options.working_directory.clone());
-    let places = Places { workspace, ..options.places.clone() };
-    let snapshot = Workspace::new(places.clone()).refresh();
-    let whole = options.trust_workspace || snapshot.trust.whole;
-    let config = config::merge(&snapshot.layers, &Trust { whole, approved: snapshot.trust.approved.clone() });
-    Merged { config, without_layer: snapshot.without_layer, places }
-}
-
 /// What was granted for a server that is about to be removed; nothing where another one has it too.
 pub fn last_grant(options: &Options, name: &str) -> Option<Entry> {
     let grant = |name: &str| entry(options, &spec(options, name).ok()?).ok().map(|(entry, _)| entry);
     let own = grant(name)?;
-    let config = merged(options).config;
+    let config = Configured::read(options).config;
     let mut others = config.settings.mcp_servers.keys().filter(|other| *other != name).filter_map(|other| grant(other));
     others.all(|other| other.resource() != own.resource()).then_some(own)
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::json;
 
-use super::answers::{Diagnostic, FileDiagnostics, Initialized, Listed, Status, read};
+use super::answers::{Diagnostic, FileDiagnostics, Initialized, Status, read};
+use super::configured::Configured;
 use super::failure::Failure;
 use super::flags::{Check, Common, FailOn};
 use super::newcomer;
@@ -15,16 +16,17 @@ use super::report::Report;
 use super::sidecar::Sidecar;
 use super::table::Column;
 use super::terminal::Terminal;
-use crate::call::Checker;
+use crate::call::{Checker, excerpt};
 use crate::catalog::Catalog;
 use crate::catalog::lint::{self, Finding};
 use crate::catalog::policy::Policy;
 use crate::catalog::scope::Scope;
+use crate::catalog::source::Origin;
 use crate::server::session::Options;
 use crate::servers::offers::offers;
-use crate::workspace::snapshot::{Places, Snapshot, Workspace};
-use crate::workspace::trust::Trust;
-use crate::workspace::{config, found_by};
+use crate::servers::spec::Outcome;
+use crate::servers::{Cache, is_this_program, last_known};
+use crate::workspace::found_by;
 
 const SOURCES: [Column; 3] = [Column::name("SOURCE"), Column::number("TOOLS"), Column::number("TOKENS")];
 const LARGEST: [Column; 2] = [Column::name("MOST EXPENSIVE TOOLS"), Column::number("TOKENS")];
@@ -32,18 +34,20 @@ const LARGEST: [Column; 2] = [Column::name("MOST EXPENSIVE TOOLS"), Column::numb
 /// Sources of which the cost is shown; the others are counted together.
 const SHOWN: usize = 20;
 
-/// What could be better about the tools of registry files, and what they cost.
+/// What could be better about the tools of registry files and MCP servers, and what they cost.
 #[derive(Serialize)]
 struct Lint {
     advice: Vec<Advice>,
     sources: Vec<Cost>,
     largest: Vec<Cost>,
+    /// MCP servers that would be started, and whose tools no earlier start left on disk.
+    unlisted: Vec<String>,
 }
 
 /// About one tool.
 #[derive(Serialize)]
 struct Advice {
-    /// The file it stands in.
+    /// The file it stands in, or its server does.
     file: String,
     /// The name that a model sees.
     name: String,
@@ -112,20 +116,23 @@ pub fn run(common: &Common, args: &Check, terminal: Terminal) -> Result<Report, 
         let keys = status.untrusted.join(", ");
         page.paragraph("Not in effect until the workspace is trusted (--trust-workspace): ", Style::Yellow, &keys);
     }
-    if all == 0 && lint.sources.is_empty() && newcomer::welcome(&mut sidecar, &mut page)? {
+    if all == 0 && lint.sources.is_empty() && lint.unlisted.is_empty() && newcomer::welcome(&mut sidecar, &mut page)? {
         return Ok(Report::page(page));
     }
     costs(&mut page, &lint);
+    if !lint.unlisted.is_empty() {
+        newcomer::unlisted(&mut page, &lint.unlisted);
+        page.gap();
+    }
     if all + lint.advice.len() > 0 {
         let errors = count(errors, "error");
         let advice = format!("{}, {} of advice", count(warnings, "warning"), count(lint.advice.len() as u64, "piece"));
         page.line(&[(Style::Bold, &format!("{errors}, {advice}"))]);
     } else {
-        let listed: Listed = read(&sidecar.request("registry/list", json!({}))?)?;
+        let tools = lint.sources.iter().filter_map(|source| source.tools).sum();
         let files = status.watching.paths.iter().filter(|path| Path::new(path).is_file()).count();
-        let [files, sources, tools] =
-            [(files as u64, "file"), (listed.sources.len() as u64, "source"), (listed.tools(), "tool")]
-                .map(|(number, one)| count(number, one));
+        let [files, sources, tools] = [(files as u64, "file"), (lint.sources.len() as u64, "source"), (tools, "tool")]
+            .map(|(number, one)| count(number, one));
         page.line(&[(Style::Green, "All is well"), (Style::Plain, &format!(": {files}, {sources}, {tools}"))]);
     }
     Ok(Report::page(page).failed_if(failed))
@@ -170,24 +177,38 @@ fn costs(page: &mut Page, lint: &Lint) {
     page.gap();
 }
 
-/// Looks at the tools of the registry files, without a session around them.
+/// Looks at the tools of registry files, and at those that MCP servers last had, without a session around them.
 fn lint(options: &Options) -> Lint {
-    let workspace = options.places.workspace.clone().or_else(|| options.working_directory.clone());
-    let snapshot = Workspace::new(Places { workspace, ..options.places.clone() }).refresh();
-    let whole = options.trust_workspace || snapshot.trust.whole;
-    let config = config::merge(&snapshot.layers, &Trust { whole, approved: snapshot.trust.approved.clone() });
+    let configured = Configured::read(options);
+    let Configured { config, snapshot, .. } = &configured;
     let mut sources = snapshot.sources.clone();
+    let mut unlisted = Vec::new();
+    let cache = Cache(options.cache.clone());
+    for name in config.settings.mcp_servers.keys() {
+        let Some(Outcome::Run(spec)) = configured.server(options, name) else { continue };
+        if is_this_program(&spec.reach, options.launcher.as_ref()) {
+            continue;
+        }
+        match last_known(&spec, &cache) {
+            Some(source) => sources.push(source),
+            None => unlisted.push(name.clone()),
+        }
+    }
     found_by::give(&mut sources, &config.settings.sources, &[]);
-    let policy = Policy::new(config.settings.tool_search, &config.settings.core);
+    let policy = Policy::new(config.settings.tool_search.clone(), &config.settings.core);
     let catalog = Catalog::new(sources, Arc::new(policy));
     let mut found = lint::findings(&catalog, &catalog.view(&Scope::all()));
     for id in (0..catalog.len() as u32).filter(|id| !catalog.is_refused(*id)) {
-        let unchecked =
-            catalog.tool(id).schema().and_then(|schema| Checker::compile(schema).unchecked().map(str::to_owned));
-        found.extend(unchecked.map(|reason| {
+        let Some(checker) = catalog.tool(id).schema().map(Checker::compile) else { continue };
+        found.extend(checker.unchecked().map(|reason| {
             let message =
                 format!("is called with arguments that nobody checks, since its schema cannot be used: {reason}");
             Finding { id, code: "schema-unchecked", message }
+        }));
+        found.extend(checker.dropped_patterns().iter().map(|pattern| {
+            let pattern = excerpt::clip(pattern, 80);
+            let why = "which is no regular expression that can be matched in linear time: nothing is held against it";
+            Finding { id, code: "pattern-unchecked", message: format!("has the `pattern` `{pattern}`, {why}") }
         }));
     }
     found.sort_by_key(|finding| finding.id);
@@ -195,13 +216,18 @@ fn lint(options: &Options) -> Lint {
     let cost = |(name, tools, tokens)| Cost { name, tools: Some(tools), tokens };
     let name = |id| catalog.tool(id).name.to_string();
     Lint {
-        advice: found.into_iter().map(|finding| advice(&snapshot, &catalog, finding)).collect(),
+        advice: found.into_iter().map(|finding| advice(&configured, &catalog, finding)).collect(),
         sources: costs.sources.into_iter().map(cost).collect(),
+        unlisted,
         largest: costs.largest.into_iter().map(|(id, tokens)| Cost { name: name(id), tools: None, tokens }).collect(),
     }
 }
 
-fn advice(snapshot: &Snapshot, catalog: &Catalog, Finding { id, code, message }: Finding) -> Advice {
-    let file = snapshot.homes.get(&catalog.source_of(id).info.name).cloned().unwrap_or_default();
-    Advice { file, name: catalog.tool(id).name.to_string(), code, message }
+fn advice(configured: &Configured, catalog: &Catalog, Finding { id, code, message }: Finding) -> Advice {
+    let source = &catalog.source_of(id).info;
+    let file = match source.origin {
+        Origin::Server => configured.config.settings.mcp_servers.get(&source.name).map(|server| &server.origin.file),
+        _ => configured.snapshot.homes.get(&source.name),
+    };
+    Advice { file: file.cloned().unwrap_or_default(), name: catalog.tool(id).name.to_string(), code, message }
 }

@@ -2,6 +2,7 @@
 //!
 //! The queries go through `tool_search` as a model's do. `--json` is a baseline for `--compare`.
 
+mod compare;
 mod measures;
 mod queries;
 
@@ -18,6 +19,7 @@ use super::page::{Page, Style, grouped};
 use super::report::Report;
 use super::sidecar::Sidecar;
 use super::terminal::Terminal;
+use compare::{Score, worse};
 use measures::{Measures, Offered, RANKS};
 use queries::Query;
 
@@ -32,12 +34,21 @@ const LARGEST: u64 = 1 << 40;
 struct Evaluation {
     #[serde(flatten)]
     measures: Measures,
-    #[serde(default)]
     tokens: Tokens,
 }
 
+impl Evaluation {
+    fn scores(&self) -> Vec<Score> {
+        let Tokens { tier0, tier1, tier2 } = self.tokens;
+        let tiers = [("tier0", tier0), ("tier1", tier1), ("tier2", tier2)];
+        let mut all = self.measures.scores();
+        all.extend(tiers.map(|(tier, tokens)| Score::less(format!("tokens.{tier}"), tokens as f64)));
+        all
+    }
+}
+
 /// Tokens of the tools array.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Tokens {
     /// With every tool loaded.
@@ -48,13 +59,18 @@ struct Tokens {
     tier2: u64,
 }
 
-/// Runs the command. It fails if a measure is worse than in the baseline.
+/// Runs the command. It fails if any measure, or what it costs, is worse than in the baseline.
 ///
 /// # Errors
-/// As of a request; files that cannot be read.
+/// As of a request; files that cannot be read; a baseline of another number of queries.
 pub fn run(common: &Common, args: &Eval, terminal: Terminal) -> Result<Report, Failure> {
     let asked = queries::read(&args.queries)?;
     let baseline = args.compare.as_deref().map(baseline).transpose()?;
+    if let Some(other) = baseline.as_ref().map(|it| it.measures.queries).filter(|count| *count != asked.len()) {
+        let asked = asked.len();
+        let why = format!("the baseline is of {other} queries, and here {asked} are asked: compare the same");
+        return Err(Failure::Other(why));
+    }
     let mut sidecar = Sidecar::open(common)?;
     let ids = ids(&mut sidecar)?;
     let unknown = unknown(&asked, &ids);
@@ -66,7 +82,7 @@ pub fn run(common: &Common, args: &Eval, terminal: Terminal) -> Result<Report, F
         answered.extend(batch.into_iter().zip(offered));
     }
     let evaluation = Evaluation { measures: Measures::of(&answered), tokens: tokens(&mut sidecar)? };
-    let worse = baseline.map(|baseline| evaluation.measures.worse_than(&baseline.measures)).unwrap_or_default();
+    let worse = baseline.map(|baseline| worse(&evaluation.scores(), &baseline.scores())).unwrap_or_default();
     let mut report = if args.output.json {
         let json = serde_json::to_string(&evaluation).map_err(|error| Failure::Other(error.to_string()))?;
         Report::json(&json)
@@ -76,7 +92,7 @@ pub fn run(common: &Common, args: &Eval, terminal: Terminal) -> Result<Report, F
         Report::page(page)
     };
     for (name, before, now) in &worse {
-        report = report.with_note(format!("{name} is worse than in the baseline: {now:.4}, it was {before:.4}"));
+        report = report.with_note(format!("{name} is worse than in the baseline: {now}, it was {before}"));
     }
     if let Some((first, more)) = unknown {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -7,6 +7,7 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use serde_json::json;
 
+use super::configured::Configured;
 use super::failure::Failure;
 use super::flags::{Common, Login};
 use super::page::{Page, Style};
@@ -16,9 +17,6 @@ use crate::connectors::credentials;
 use crate::connectors::origin::Origin;
 use crate::connectors::token::Token;
 use crate::server::session::Options;
-use crate::workspace::config;
-use crate::workspace::snapshot::Workspace;
-use crate::workspace::trust::Trust;
 
 /// Bytes of the longest token that is read.
 const LONGEST: u64 = 64 << 10;
@@ -104,8 +102,7 @@ fn origin(url: &str) -> Result<Origin, Failure> {
 /// The gateway that the user's own configuration names, or a file on the command line; a workspace's would be sent the
 /// token by whoever wrote it.
 fn configured(options: &Options) -> Option<String> {
-    let snapshot = Workspace::new(options.places.clone()).refresh();
-    config::merge(&snapshot.layers, &Trust::default()).settings.connectors.gateway_url
+    Configured::read_untrusting(options).config.settings.connectors.gateway_url
 }
 
 fn read_token(origin: &Origin) -> io::Result<String> {

@@ -9,6 +9,7 @@ mod authorize;
 mod check;
 mod client;
 mod completions;
+mod configured;
 mod demo;
 mod describe;
 mod eval;

@@ -1,4 +1,4 @@
-//! What somebody is told whose registry is empty.
+//! What somebody is told who has no tools yet, or MCP servers of which none are known.
 
 use serde_json::json;
 
@@ -17,6 +17,12 @@ pub fn welcome(sidecar: &mut Sidecar, page: &mut Page) -> Result<bool, Failure> 
     if listed.tools() > 0 {
         return Ok(false);
     }
+    let starting = listed.sources.into_iter().filter(|source| source.origin == "server" && source.state != "ready");
+    let starting: Vec<String> = starting.map(|source| source.name).collect();
+    if !starting.is_empty() {
+        unlisted(page, &starting);
+        return Ok(true);
+    }
     page.heading("No tools are registered yet.");
     let how = "Put a file for each MCP server, with its answer to `tools/list`, into one of these folders. \
                The file's name names the server: github.json.";
@@ -29,10 +35,22 @@ pub fn welcome(sidecar: &mut Sidecar, page: &mut Page) -> Result<bool, Failure> 
         (Style::Bold, "--registry PATH"),
         (Style::Plain, "."),
     ]);
+    page.paragraph(
+        "",
+        Style::Plain,
+        "Or have MCP servers started: name them under `mcpServers` in config.yaml, or with --mcp-config FILE.",
+    );
     page.line(&[
         (Style::Plain, "To see it at work on a sample first: "),
         (Style::Bold, "toolscout demo"),
         (Style::Plain, "."),
     ]);
     Ok(true)
+}
+
+/// Names MCP servers whose tools are not known, and what to run.
+pub fn unlisted(page: &mut Page, servers: &[String]) {
+    page.paragraph("Tools not known yet of: ", Style::Yellow, &servers.join(", "));
+    let how = "`toolscout mcp-list` starts these MCP servers, and shows what each has and what it costs.";
+    page.paragraph("", Style::Plain, how);
 }

@@ -1,9 +1,12 @@
 //! Strangers' texts made fit for a terminal: whatever they hold, nothing reaches it as a control sequence.
 //!
 //! Characters that do not show (controls, bidirectional and other format characters, tags) are spelled out, so that a
-//! person sees that they are there; the standard library's table says which they are. Look-alikes pass.
+//! person sees that they are there; the catalog says which they are, and the standard library's table what else a terminal
+//! does not print. Look-alikes pass.
 
 use std::fmt::Write as _;
+
+use crate::catalog::listing::hides;
 
 /// Whether a character would act on the terminal or hide in the text.
 fn is_hidden(c: char) -> bool {
@@ -11,7 +14,7 @@ fn is_hidden(c: char) -> bool {
         return c.is_ascii_control();
     }
     // Tag characters are combining marks to the standard library.
-    if matches!(c, '\u{e0000}'..='\u{e0fff}') {
+    if matches!(c, '\u{e0000}'..='\u{e0fff}') || hides(c) {
         return true;
     }
     // Behind another character a combining mark is left as it is, as it should be.
@@ -131,6 +134,7 @@ mod tests {
             ("a bell and a backspace", "\x07\x08", "\\u{7}\\u{8}"),
             ("bidirectional characters", "a\u{202e}b\u{2066}", "a\\u{202e}b\\u{2066}"),
             ("zero-width space", "a\u{200b}b", "a\\u{200b}b"),
+            ("fillers that are letters", "a\u{3164}\u{115f}", "a\\u{3164}\\u{115f}"),
             ("tag characters", "a\u{e0041}", "a\\u{e0041}"),
             ("accents, quotes, backslashes and wide characters stay", "e\u{301} \"'\\ 検索", "e\u{301} \"'\\ 検索"),
         ] {

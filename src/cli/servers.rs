@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::answers::FileDiagnostics;
-use super::authorize::{self, Merged};
+use super::authorize;
 use super::check;
+use super::configured::Configured;
 use super::failure::Failure;
 use super::flags::{Common, Output, Servers};
 use super::page::{Page, Style};
@@ -33,7 +34,7 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
     let user =
         user.ok_or_else(|| Failure::Other("there is no folder for configuration: set XDG_CONFIG_HOME".to_owned()))?;
     let grants = Store::new(Some(&user));
-    let Merged { config, without_layer, .. } = authorize::merged(&options);
+    let Configured { config, snapshot, .. } = Configured::read(&options);
     let states = |name: &str| match (offers::is_on(&user, name), offers.get(name)) {
         (Some(true), Some(offer)) if !is_granted(&grants, offer) => "needs_authorization",
         (Some(true), _) => "installed",
@@ -74,7 +75,7 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
                 let why = format!("`{name}` is configured already in {place}: take it out there first");
                 return Err(Failure::Other(why));
             }
-            if without_layer {
+            if snapshot.without_layer {
                 let why = "a file of the configuration cannot be read, and may name it: `toolscout check` says which";
                 return Err(Failure::Other(format!("`{name}` is not installed: {why}")));
             }

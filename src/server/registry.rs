@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::current::{off_thread, rejected, scope};
 use super::servers::Configured;
 use super::session::Session;
+use crate::catalog::found_by;
 use crate::catalog::source::{Kind, Problem, Source};
 use crate::protocol::errors::RpcError;
 use crate::protocol::registry::{
@@ -34,9 +35,11 @@ pub async fn register(call: Call<Session>, raw: Box<serde_json::value::RawValue>
     if !text.starts_with('[') {
         return Err(RpcError::invalid_params("/tools", "`tools` must be an array of tool definitions"));
     }
-    let (source, problems) = off_thread(move || {
+    let (source, problems, unused) = off_thread(move || {
         let entries: Vec<&serde_json::value::RawValue> = serde_json::from_str(&text).unwrap_or_default();
-        Source::read(info, &text, entries.into_iter().map(|entry| entry.get()))
+        let (source, problems) = Source::read(info, &text, entries.into_iter().map(|entry| entry.get()));
+        let unused = found_by::unused(&source);
+        (source, problems, unused)
     })
     .await?;
     let accepted = source.tools.len();
@@ -49,12 +52,13 @@ pub async fn register(call: Call<Session>, raw: Box<serde_json::value::RawValue>
     let current = session.current(&call, None).await?;
     let (refused, odd): (Vec<Problem>, Vec<Problem>) = problems.into_iter().partition(|problem| problem.refused);
     let lost = current.catalog.collisions.iter().filter(|lost| lost.source == name);
+    let unused = unused.into_iter().map(|reason| Rejected { name: name.clone(), reason });
     let lost: Vec<Rejected> = lost.map(|lost| Rejected { name: lost.tool.clone(), reason: lost.to_string() }).collect();
     Ok(RegisterResult {
         revision: current.revision,
         accepted: accepted - lost.len().min(accepted),
         rejected: rejected(&refused).into_iter().chain(lost).collect(),
-        warnings: rejected(&odd),
+        warnings: rejected(&odd).into_iter().chain(unused).collect(),
     })
 }
 

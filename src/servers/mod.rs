@@ -25,8 +25,9 @@ mod transport;
 mod variables;
 pub mod whole;
 
+pub use cache::Cache;
 pub use call::Progress;
 pub use pool::Pool;
 pub use process::{MARK, is_this_program};
 pub use server::{Attached, Server, State, View};
-pub use tools::Warning;
+pub use tools::{Warning, last_known};

@@ -90,8 +90,7 @@ impl Pool {
         {
             return Ok(kept);
         }
-        let known = self.cache.tools(&spec.content_id()).filter(|_| spec.cached);
-        let source = known.map(|json| tools::source(&spec, &json, None).0);
+        let source = tools::last_known(&spec, &self.cache);
         let engine = match &mut state.engine {
             Some(engine) => engine,
             none => none.insert(Engine::start()?),

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::cache::Cache;
 use super::http;
 use super::spec::Spec;
 use crate::catalog::json_text::decode_string;
@@ -124,6 +125,12 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<(Vec<Va
         Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => Ok((Vec::new(), None)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The source of a server as it was last known, of which nothing odd is told again; `None` where nothing is kept.
+pub fn last_known(spec: &Spec, cache: &Cache) -> Option<Arc<Source>> {
+    let json = cache.tools(&spec.content_id()).filter(|_| spec.cached)?;
+    Some(source(spec, &json, None).0)
 }
 
 /// The source of a server, with what is odd about its tools. `json` is an array of definitions; of `last` all tools are

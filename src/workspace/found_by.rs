@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::config::{SourceWords, Standing};
 use super::problem::quoted;
 use crate::catalog::Catalog;
+use crate::catalog::found_by::past_bounds;
 use crate::catalog::source::Source;
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -63,6 +64,8 @@ pub fn idle(words: &BTreeMap<String, SourceWords>, catalog: &Catalog, servers: &
             }
             continue;
         };
+        let too_much = past_bounds(source).into_iter();
+        found.extend(too_much.map(|message| diagnostic(place, "config-clamped", message)));
         if source.tools.is_empty() {
             continue;
         }
@@ -101,6 +104,7 @@ fn diagnostic(Standing { origin, pointer }: &Standing, code: &'static str, messa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::found_by::FoundBy;
     use crate::catalog::source::{Kind, Origin, SourceInfo};
     use crate::workspace::config;
     use crate::workspace::layers::{ConfigLayer, Layer};
@@ -142,6 +146,21 @@ mod tests {
         let advised: Vec<bool> =
             idle(&words(yaml), &catalog, &[]).iter().map(|found| found.message.contains("did you mean")).collect();
         assert_eq!(advised, [true, true, false]);
+    }
+
+    #[test]
+    fn words_past_what_a_tool_takes_are_told_with_those_of_its_registry() {
+        let many: Vec<String> = (0..200).map(|n| format!("w{n}")).collect();
+        let own = source("a").with_words(FoundBy { aliases: many.clone(), ..FoundBy::default() });
+        let told = |given: &[String]| {
+            let words = words(&format!("tools: {{sources: {{a: {{aliases: [{}]}}}}}}", given.join(", ")));
+            let mut sources = [Arc::new(own.with_words((*own.info.found_by).clone()))];
+            give(&mut sources, &words, &[]);
+            idle(&words, &Catalog::new(sources, Arc::default()), &[]).iter().map(|found| found.code).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&many), [""; 0], "the same words");
+        let others: Vec<String> = many.iter().map(|word| format!("{word}x")).collect();
+        assert_eq!(told(&others), ["config-clamped"]);
     }
 
     #[test]

@@ -36,7 +36,8 @@ pub const SECTIONS: [(&str, &[&str]); 5] = [
 /// The setting under which sources stand by name, and the keys of each.
 const SOURCES: (&str, &[&str]) = ("tools.sources.", &["aliases", "keywords"]);
 
-/// What a workspace sets only once it is trusted, each could send or hide something; so is every server by itself, and what it says of every source.
+/// What a workspace sets only once it is trusted, since each could send or hide something. So could a server, and the words
+/// for a source: these wait one by one, under their own names.
 pub const NEED_TRUST: [&str; 4] = ["tools.connectors.gateway_url", "tools.connectors.token_file", "core", "watch"];
 
 /// Dotted path of `key` inside the section `parent`.

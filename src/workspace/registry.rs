@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::source_text::SourceText;
-use crate::catalog::found_by::FoundBy;
+use crate::catalog::found_by::{self, FoundBy};
 use crate::catalog::json_text::{decode_string, members, offset_in};
 use crate::catalog::names::Naming;
 use crate::catalog::source::{Kind, Origin, Problem, Source, SourceInfo};
@@ -187,6 +187,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let info = self.info(&entry, name, &at);
+            let words = [("keywords", entry.keywords), ("aliases", entry.aliases)];
             match entry.tools {
                 Some(Ok(tools)) => self.add(info, tools, &format!("{at}/tools")),
                 Some(Err(other)) => {
@@ -195,6 +196,12 @@ impl<'a> Reader<'a> {
                     self.keep(self.last_of(name));
                 }
                 None => self.add(info, Vec::new(), &at),
+            }
+            if let Some((key, json)) = words.into_iter().find_map(|(key, json)| Some((key, json?))) {
+                let unused = self.registry.sources.last().map(|source| found_by::unused(source)).unwrap_or_default();
+                for message in unused {
+                    self.say(Severity::Warning, "source-words", self.offset(json), format!("{at}/{key}"), message);
+                }
             }
         }
     }
@@ -402,6 +409,14 @@ mod tests {
         assert_eq!((told.line, told.column, &*told.pointer, told.code), (2, 3, "/0", "tool-unnamed"));
         assert!(told.message.ends_with("until then its last good definition is served"), "{}", told.message);
         assert!(!registry.is_sound() && last.is_sound());
+    }
+
+    #[test]
+    fn words_for_no_tool_are_told_where_they_are() {
+        let text = "{\"sources\":[{\"name\":\"a\",\n\"keywords\":{\"move_*\":[\"x\"]},\"tools\":[{\"name\":\"t\",\"inputSchema\":{}}]}]}";
+        let found = parse(text, None).unwrap().diagnostics;
+        let told: Vec<_> = found.iter().map(|it| (it.line, it.code, &*it.pointer, it.severity)).collect();
+        assert_eq!(told, [(2, "source-words", "/sources/0/keywords", Severity::Warning)]);
     }
 
     #[test]

@@ -16,6 +16,12 @@ const ABBREVIATIONS: [&str; 4] = ["e.g.", "i.e.", "etc.", "vs."];
 /// The first sentence of a description on one line, cut at a word where it is longer than [`SUMMARY_LIMIT`].
 /// Empty if nothing can be seen.
 pub fn summary(description: &str) -> String {
+    let text = first(description, SUMMARY_LIMIT);
+    if text.chars().nth(SUMMARY_LIMIT).is_some() { cut(&text) } else { text }
+}
+
+/// The first sentence of a description on one line; of one that is longer than `limit` characters, one more than these.
+pub fn first(description: &str, limit: usize) -> String {
     let mut text = String::new();
     let mut length = 0;
     for (gap, c) in visible(description) {
@@ -34,8 +40,8 @@ pub fn summary(description: &str) -> String {
         }
         text.push(c);
         length += 1;
-        if length > SUMMARY_LIMIT {
-            return cut(&text);
+        if length > limit {
+            return text;
         }
     }
     text

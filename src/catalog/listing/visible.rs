@@ -51,6 +51,15 @@ pub(in crate::catalog) fn push(out: &mut String, text: &str) {
     }
 }
 
+/// Whether a character takes no place, and neither lays out text nor shapes what stands beside it, as the joiners and
+/// variation selectors of scripts and emoji do: nobody sees that it is there.
+pub fn hides(c: char) -> bool {
+    let shapes = matches!(c,
+        '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{e0100}'..='\u{e01ef}');
+    is_invisible(c) && !shapes && !matches!(c, '\t' | '\n' | '\r')
+}
+
 /// Controls (Cc), format characters (Cf) and the rest of Unicode's `Default_Ignorable_Code_Point`, which take
 /// no place on a screen and have carried hidden instructions. After DerivedCoreProperties.txt, Unicode 17.
 fn is_invisible(c: char) -> bool {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::compare::Score;
 use super::queries::Query;
 
 /// Ranks at which recall is taken.
@@ -65,27 +66,16 @@ impl Measures {
         }
     }
 
-    /// What is worse than in a baseline: its name, then, now.
-    pub fn worse_than(&self, baseline: &Self) -> Vec<(String, f64, f64)> {
-        let named = |measures: &Self| {
-            let at = |kind: &str, recall: [f64; 3]| {
-                RANKS.into_iter().zip(recall).map(|(rank, value)| (format!("{kind}@{rank}"), value)).collect::<Vec<_>>()
-            };
-            let mut all = at("matches", measures.matches);
-            all.extend(at("offered", measures.offered));
-            // The smaller, the better.
-            all.extend([("mrr".to_owned(), measures.mrr), ("empty".to_owned(), -measures.empty)]);
-            all.extend(measures.no_answer.map(|share| ("noAnswer".to_owned(), share)));
-            all
+    /// Each by name, but for the number of queries, which is how many there were and no merit.
+    pub fn scores(&self) -> Vec<Score> {
+        let recall = |kind: &str, recall: [f64; 3]| {
+            RANKS.into_iter().zip(recall).map(|(rank, value)| Score::more(format!("{kind}@{rank}"), value)).collect()
         };
-        let now = named(self);
-        let before = named(baseline).into_iter();
-        before
-            .filter_map(|(name, before)| {
-                let (_, now) = now.iter().find(|(other, _)| *other == name)?;
-                (*now < before).then(|| (name, before.abs(), now.abs()))
-            })
-            .collect()
+        let mut all: Vec<Score> = recall("matches", self.matches);
+        all.extend::<Vec<_>>(recall("offered", self.offered));
+        all.extend([Score::more("mrr", self.mrr), Score::less("names", self.names), Score::less("empty", self.empty)]);
+        all.extend(self.no_answer.map(|share| Score::more("noAnswer", share)));
+        all
     }
 }
 
@@ -130,14 +120,5 @@ mod tests {
             no_answer: Some(0.5),
         };
         assert_eq!(measures, expected);
-    }
-
-    #[test]
-    fn only_what_is_worse_is_told() {
-        let before = Measures { mrr: 0.5, empty: 0.2, names: 3.0, no_answer: Some(0.5), ..Measures::default() };
-        assert_eq!(before.worse_than(&before), []);
-        let now = Measures { mrr: 0.6, empty: 0.3, names: 9.0, offered: [0.1; 3], ..before.clone() };
-        assert_eq!(now.worse_than(&before), [("empty".to_owned(), 0.2, 0.3)]);
-        assert_eq!(before.worse_than(&now).len(), 4, "three ranks and mrr");
     }
 }

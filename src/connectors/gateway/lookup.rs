@@ -1,5 +1,6 @@
 //! `POST /search` and `POST /schemas`: which tools there are, and how they are called.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
@@ -98,24 +99,7 @@ impl Account {
         let request = self.post("search", json!({ "queries": asked }).to_string());
         let reply = self.send(request, Instant::now() + self.bounds.search).await?;
         let answer: SearchAnswer = self.read(&reply)?;
-        let mut found = Found::default();
-        let mut places: HashMap<String, Option<usize>> = HashMap::new();
-        for (at, query) in queries.iter().enumerate() {
-            let result = answer.results.get(at).and_then(|result| serde_json::from_str::<Answered>(result.get()).ok());
-            let result = result.filter(|result| result.use_case == *query);
-            let slugs = result.map(|result| result.tools).unwrap_or_default();
-            let mut group = Vec::new();
-            for slug in slugs.iter().filter_map(|slug| slug.as_str()).take(MAX_HITS) {
-                let place = *places.entry(slug.to_owned()).or_insert_with(|| {
-                    let schema = Schema::read(slug, answer.schemas.get(slug)?)?;
-                    found.tools.push(schema);
-                    Some(found.tools.len() - 1)
-                });
-                group.extend(place.filter(|place| !group.contains(place)));
-            }
-            found.groups.push(group);
-        }
-        found.drop_twins();
+        let found = Found::read(queries, &answer);
         for tool in &found.tools {
             self.remember(tool.remote.to_string(), tool.parameters.get());
         }
@@ -156,42 +140,66 @@ impl Account {
 }
 
 impl Found {
-    /// CONN-3: of two tools with one name the one with the prefixed slug stays, since that is the one that runs.
-    fn drop_twins(&mut self) {
-        let mut kept: HashMap<String, usize> = HashMap::new();
-        let mut gone = vec![false; self.tools.len()];
-        for (at, tool) in self.tools.iter().enumerate() {
-            let name = tool.remote.to_string();
-            let Some(&other) = kept.get(&name) else {
-                kept.insert(name, at);
-                continue;
-            };
-            let (stays, goes) = if tool.slug == tool.remote.prefixed() { (at, other) } else { (other, at) };
-            gone[goes] = true;
-            kept.insert(name, stays);
-            let (stays, goes) = (&self.tools[stays].slug, &self.tools[goes].slug);
-            tracing::warn!(%stays, %goes, "two remote tools have one name: one of them cannot be called");
+    fn read(queries: &[String], answer: &SearchAnswer) -> Self {
+        let hits = |(at, query): (usize, &String)| -> Vec<String> {
+            let result = answer.results.get(at).and_then(|result| serde_json::from_str::<Answered>(result.get()).ok());
+            let tools = result.filter(|result| result.use_case == *query).map(|result| result.tools);
+            let slugs = tools.unwrap_or_default().into_iter();
+            slugs.filter_map(|slug| slug.as_str().map(str::to_owned)).take(MAX_HITS).collect()
+        };
+        let hits: Vec<Vec<String>> = queries.iter().enumerate().map(hits).collect();
+        let mut seen = HashSet::new();
+        let slugs = hits.iter().flatten().filter(|slug| seen.insert(*slug));
+        let tools = slugs.filter_map(|slug| Schema::read(slug, answer.schemas.get(slug)?)).collect();
+        let tools = without_twins(tools);
+        let places: HashMap<&str, usize> = tools.iter().enumerate().map(|(at, tool)| (&*tool.slug, at)).collect();
+        let group = |slugs: &Vec<String>| {
+            let mut met = HashSet::new();
+            slugs.iter().filter_map(|slug| places.get(&**slug).copied()).filter(|place| met.insert(*place)).collect()
+        };
+        Self { groups: hits.iter().map(group).collect(), tools }
+    }
+}
+
+/// CONN-3: of two tools with one name the one with the prefixed slug stays, since that is the one that runs.
+fn without_twins(mut tools: Vec<Schema>) -> Vec<Schema> {
+    let mut chosen: HashMap<String, String> = HashMap::new();
+    for tool in &tools {
+        match chosen.entry(tool.remote.to_string()) {
+            Entry::Vacant(free) => {
+                free.insert(tool.slug.clone());
+            }
+            Entry::Occupied(mut taken) => {
+                let is_prefixed = tool.slug == tool.remote.prefixed();
+                let goes = if is_prefixed { taken.insert(tool.slug.clone()) } else { tool.slug.clone() };
+                let stays = taken.get();
+                tracing::warn!(%stays, %goes, "two remote tools have one name: one of them cannot be called");
+            }
         }
-        if !gone.contains(&true) {
-            return;
-        }
-        let mut next = 0;
-        let places: Vec<Option<usize>> = gone
-            .iter()
-            .map(|gone| {
-                (!gone).then(|| {
-                    next += 1;
-                    next - 1
-                })
-            })
-            .collect();
-        let mut at = 0;
-        self.tools.retain(|_| {
-            at += 1;
-            !gone[at - 1]
+    }
+    tools.retain(|tool| chosen.get(&tool.remote.to_string()) == Some(&tool.slug));
+    tools
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conn_3_of_twins_the_prefixed_slug_stays_wherever_it_is_found() {
+        let tool = json!({ "connector": "mail" });
+        let answer = json!({
+            "results": [
+                { "useCase": "a", "tools": ["SEND", "MAIL_SEND", "MAIL_LIST", "MAIL_LIST", "GONE"] },
+                { "useCase": "b", "tools": ["MAIL_LIST", "SEND"] },
+                { "useCase": "another", "tools": ["MAIL_LIST"] },
+            ],
+            "schemas": { "SEND": tool, "MAIL_SEND": tool, "MAIL_LIST": tool },
         });
-        for group in &mut self.groups {
-            *group = group.iter().filter_map(|place| places[*place]).collect();
-        }
+        let answer: SearchAnswer = serde_json::from_value(answer).unwrap();
+        let found = Found::read(&["a", "b", "c"].map(str::to_owned), &answer);
+        let slugs: Vec<&str> = found.tools.iter().map(|tool| &*tool.slug).collect();
+        assert_eq!(slugs, ["MAIL_SEND", "MAIL_LIST"]);
+        assert_eq!(found.groups, [vec![0, 1], vec![1], vec![]]);
     }
 }
