@@ -90,7 +90,7 @@ fn entry(options: &Options, spec: &Spec) -> Result<(Entry, Client), Failure> {
         Reach::Http { oauth: Some(client), .. } => client.clone(),
         _ => Client::default(),
     };
-    Ok((Store::new(options.places.user.as_deref()).entry(&resource, spec.learned.clone()), client))
+    Ok((Store::new(options.places.user.as_deref()).entry(&resource, spec.secrets.learned.clone()), client))
 }
 
 /// The server of a name, as files and flags have it.

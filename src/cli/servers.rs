@@ -18,7 +18,7 @@ use super::terminal::Terminal;
 use crate::diagnostic::Diagnostic;
 use crate::servers::oauth::{Resource, Store};
 use crate::servers::offers::{self, Offer, Offers};
-use crate::servers::spec::Learned;
+use crate::servers::secrets::Learned;
 
 const OFFERS: [Column; 3] = [Column::name("SERVER"), Column::word("STATE"), Column::text("WHAT IT IS FOR")];
 

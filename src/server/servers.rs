@@ -161,7 +161,7 @@ fn one(process: &Process, name: &str, server: &Server, asking: Asking<'_>, befor
         Outcome::Run(_) if process.options.without_servers => Standing::Disabled,
         Outcome::Faulty(why) => Standing::Faulty(why),
         Outcome::Run(spec) => {
-            let kept = before.and_then(Configured::attached).filter(|kept| kept.spec == *spec).cloned();
+            let kept = before.and_then(Configured::attached).filter(|kept| kept.spec.is_same(&spec)).cloned();
             match kept.map_or_else(|| process.servers.attach(*spec), Ok) {
                 Ok(attached) => {
                     let view = attached.view();

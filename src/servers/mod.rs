@@ -16,6 +16,7 @@ pub mod oauth;
 pub mod offers;
 mod pool;
 mod process;
+pub mod secrets;
 mod server;
 pub mod spec;
 mod stdout;

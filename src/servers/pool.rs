@@ -86,7 +86,7 @@ impl Pool {
         }
         state.servers.retain(|server| server.strong_count() > 0);
         if spec.shared
-            && let Some(kept) = state.servers.iter().filter_map(Weak::upgrade).find(|kept| kept.spec == spec)
+            && let Some(kept) = state.servers.iter().filter_map(Weak::upgrade).find(|kept| kept.spec.is_same(&spec))
         {
             return Ok(kept);
         }

@@ -107,7 +107,7 @@ impl Server {
             started_in: None,
             peer: None,
         };
-        let grant = spec.resource().and_then(Result::ok).map(|it| grants.entry(&it, spec.learned.clone()));
+        let grant = spec.resource().and_then(Result::ok).map(|it| grants.entry(&it, spec.secrets.learned.clone()));
         Self {
             spec,
             grant,

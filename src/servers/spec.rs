@@ -3,19 +3,19 @@
 //! Reading never fails: what cannot be read is a diagnostic with its place, and the server is started only if what is
 //! left makes sense. No value of an entry stands in a message: it may be secret.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
 use super::oauth::{Client, Resource};
+use super::secrets::Secrets;
 use super::variables::Variables;
 use crate::catalog::pattern::Patterns;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::workspace::address::{self, MASK};
+use crate::workspace::address;
 use crate::workspace::node::{Entry, Node, Place, Value, child_pointer};
 use crate::workspace::problem::quoted;
 use crate::workspace::setting;
@@ -60,8 +60,8 @@ const INHERITED: [&str; 28] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// A server as it is to be run. Two that are equal are the same server.
-#[derive(Clone, PartialEq, Eq)]
+/// A server as it is to be run.
+#[derive(Clone)]
 pub struct Spec {
     /// Its name, that of its source.
     pub name: String,
@@ -81,10 +81,8 @@ pub struct Spec {
     pub shared: bool,
     /// Whether its list of tools is kept on disk.
     pub cached: bool,
-    /// Values that are never shown.
-    secrets: BTreeSet<String>,
-    /// Those that come to be known later.
-    pub learned: Learned,
+    /// What is never shown of it.
+    pub secrets: Secrets,
 }
 
 /// How a server is reached.
@@ -114,40 +112,6 @@ pub enum Reach {
     },
 }
 
-/// Secrets that are learned after the entry was read, such as tokens; clones are the same. They say nothing of which server
-/// it is. Of a server whose tokens are refreshed for months the last [`LEARNED`] are kept.
-#[derive(Clone, Default)]
-pub struct Learned(Arc<RwLock<VecDeque<String>>>);
-
-/// Older tokens have expired.
-const LEARNED: usize = 64;
-
-impl Learned {
-    /// One more, if it is long enough to be one.
-    pub fn add(&self, secret: &str) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if secret.len() < SHORTEST_SECRET || known.iter().any(|known| known == secret) {
-            return;
-        }
-        if known.len() >= LEARNED {
-            known.pop_front();
-        }
-        known.push_back(secret.to_owned());
-    }
-
-    fn all(&self) -> VecDeque<String> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl PartialEq for Learned {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Learned {}
-
 // What it holds may be secret.
 impl fmt::Debug for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,7 +120,7 @@ impl fmt::Debug for Spec {
 }
 
 /// What becomes of an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Outcome {
     /// It is to be run.
     Run(Box<Spec>),
@@ -193,7 +157,7 @@ pub struct Asking<'a> {
 pub fn read(written: &Written<'_>, asking: Asking<'_>) -> (Outcome, Vec<Diagnostic>) {
     let folder = asking.folder.map(|folder| folder.display().to_string());
     let variables = Variables { environment: asking.environment, folder: folder.as_deref() };
-    let mut reader = Reader { written, variables, diagnostics: Vec::new(), secrets: BTreeSet::new(), fault: None };
+    let mut reader = Reader { written, variables, diagnostics: Vec::new(), secrets: Secrets::default(), fault: None };
     let outcome = reader.read(asking);
     (outcome, reader.diagnostics)
 }
@@ -259,33 +223,29 @@ impl Spec {
         shown
     }
 
-    /// A text without what its entry keeps secret, even if it was cut in the middle of that.
+    /// A text without what is secret, even if it was cut in the middle of that.
     pub fn masked(&self, text: &str) -> String {
-        // The longest first, so that none hides a part of another.
-        let learned = self.learned.all();
-        let mut secrets: Vec<&String> = self.secrets.iter().chain(&learned).collect();
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let mut masked = secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), MASK));
-        let begun = secrets.iter().filter_map(|secret| {
-            let ends = secret.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST_SECRET);
-            ends.rev().find(|end| masked.ends_with(&secret[..*end]))
-        });
-        if let Some(begun) = begun.max() {
-            masked.truncate(masked.len() - begun);
-            masked.push_str(MASK);
-        }
-        masked
+        self.secrets.masked(text)
+    }
+
+    /// Whether another is the same server, run alike. What was learned of either says nothing of that.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+
+    fn key(&self) -> impl PartialEq {
+        let Self { name, reach, include, exclude, parallel, startup_timeout, call_timeout, shared, cached, secrets } =
+            self;
+        let served = (include, exclude, parallel, startup_timeout, call_timeout);
+        (name, reach, served, shared, cached, &secrets.written)
     }
 }
-
-/// Shorter values are no secrets, and taking them out of a text would leave nothing to read.
-const SHORTEST_SECRET: usize = 6;
 
 struct Reader<'a> {
     written: &'a Written<'a>,
     variables: Variables<'a>,
     diagnostics: Vec<Diagnostic>,
-    secrets: BTreeSet<String>,
+    secrets: Secrets,
     /// Why the server cannot be run; the first reason.
     fault: Option<String>,
 }
@@ -342,7 +302,6 @@ impl<'a> Reader<'a> {
             shared: self.switch(&["shared"], true),
             cached: asking.cached,
             secrets: std::mem::take(&mut self.secrets),
-            learned: Learned::default(),
             reach: match (reach, self.fault.take()) {
                 (Some(reach), None) => reach,
                 (_, fault) => return Outcome::Faulty(fault.unwrap_or_default()),
@@ -545,8 +504,7 @@ impl<'a> Reader<'a> {
         }
         let lines = value.lines().map(str::trim);
         let words = lines.clone().filter_map(|line| Some(line.split_once(' ')?.1.trim_start()));
-        let parts = lines.chain(words).chain([value]).filter(|part| part.len() >= SHORTEST_SECRET);
-        self.secrets.extend(parts.map(str::to_owned));
+        lines.chain(words).chain([value]).for_each(|part| self.secrets.add(part));
     }
 
     /// The user information and the query of an address, whole and each part by itself.
@@ -661,6 +619,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::servers::secrets::LEARNED;
 
     fn read(entry: serde_json::Value) -> (Outcome, Vec<String>) {
         let environment: BTreeMap<String, String> = [("TOKEN", "s3cret-token"), ("PATH", "/bin"), ("OTHER", "x")]
@@ -742,7 +701,8 @@ mod tests {
             at("shared", "server-unreadable"),
         ];
         assert_eq!(told, all);
-        assert_eq!(read(json!({"disabled": true, "command": "${NO}"})), (Outcome::Disabled, vec![]));
+        let (outcome, diagnostics) = read(json!({"disabled": true, "command": "${NO}"}));
+        assert!(matches!(outcome, Outcome::Disabled) && diagnostics.is_empty(), "{diagnostics:?}");
     }
 
     #[test]
@@ -825,11 +785,13 @@ mod tests {
         let (_, told) = read(json!({ "url": url, "oauth": {"clientid": "a"} }));
         assert_eq!(told, ["/mcpServers/s/oauth/clientid config-unknown-key"]);
         let spec = run(json!({ "url": url, "oauth": {"client_id": "a", "client_secret": "abcdefgh"} }));
-        spec.learned.add("l3arned-token");
+        let other = run(json!({ "url": url, "oauth": {"client_id": "a", "client_secret": "abcdefgh"} }));
+        spec.secrets.learned.add("l3arned-token");
+        assert!(spec.is_same(&other) && !spec.is_same(&run(json!({ "url": url }))), "what is learned does not count");
         assert_eq!(spec.masked("abcdefgh l3arned-token"), "*** ***");
-        (0..2 * LEARNED).for_each(|n| spec.learned.add(&format!("t0ken-{n:04}")));
+        (0..2 * LEARNED).for_each(|n| spec.secrets.learned.add(&format!("t0ken-{n:04}")));
         let last = format!("t0ken-{:04}", 2 * LEARNED - 1);
-        assert_eq!((spec.masked(&last).as_str(), spec.learned.all().len()), ("***", LEARNED));
+        assert_eq!((spec.masked(&last).as_str(), spec.secrets.learned.all().len()), ("***", LEARNED));
     }
 
     #[test]

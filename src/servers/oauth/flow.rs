@@ -155,7 +155,7 @@ mod tests {
     use super::super::Store;
     use super::super::resource::Resource;
     use super::*;
-    use crate::servers::spec::Learned;
+    use crate::servers::secrets::Learned;
 
     /// A sign-in that waits; nothing was asked of anybody.
     async fn waiting() -> (Flow, Url) {

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::resource::Resource;
 use crate::private_file::{self, Unread};
-use crate::servers::spec::Learned;
+use crate::servers::secrets::Learned;
 
 /// How often a file is looked at while somebody waits for another process to write it, and a lock for it to be free.
 const LOOK: Duration = Duration::from_secs(2);
