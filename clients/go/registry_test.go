@@ -45,11 +45,12 @@ func agentOf(t *testing.T, o AgentOptions) *Agent {
 }
 
 func TestAToolOfARegistryFileIsNotRunAndTheModelIsToldWhatToDo(t *testing.T) {
+	ctx := within(t)
 	logged := make(chan string, 8)
 	o := AgentOptions{Options: withRegistries(t)}
 	o.Log = func(line string) { logged <- line }
 	a := agentOf(t, o)
-	must(a.ToolsFor(within(t), weatherSource))
+	must(a.ToolsFor(ctx, weatherSource))
 	for name, source := range others {
 		wanted := "{\"error\":\"`" + name + "` was not invoked: only its definition of `" + source + "` is known here, from a registry, and nothing that runs it. " +
 			"Do not call it again; tell the user that the MCP server `" + source + "` has to be configured under `mcpServers` in Toolscout's config.yaml.\"," +
@@ -57,8 +58,13 @@ func TestAToolOfARegistryFileIsNotRunAndTheModelIsToldWhatToDo(t *testing.T) {
 		if text, isError := answered(t, a, `{"name":"`+name+`"}`); !isError || text != wanted {
 			t.Errorf("%s: %s", name, text)
 		}
-		if line := <-logged; !strings.Contains(line, name) || !strings.Contains(line, "RunOthers") {
-			t.Error(line)
+		select {
+		case line := <-logged:
+			if !strings.Contains(line, name) || !strings.Contains(line, "RunOthers") {
+				t.Error(line)
+			}
+		case <-ctx.Done():
+			t.Error(name, "is not logged")
 		}
 	}
 }
