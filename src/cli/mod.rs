@@ -15,6 +15,7 @@ mod eval;
 mod explain;
 mod failure;
 mod flags;
+mod gateway;
 mod login;
 mod mcp;
 mod mcp_list;
