@@ -37,6 +37,7 @@ mod status;
 mod stop;
 mod table;
 mod terminal;
+mod toolsets;
 
 use std::process::ExitCode;
 
