@@ -224,7 +224,7 @@ impl Upstream {
             if let Some(hears) = hears {
                 let link = self.link().await?;
                 let status = link.request("status", json!({})).await.map_err(Failed::Asked)?;
-                hears(&status, &*link.request("registry/list", json!({})).await.map_err(Failed::Asked)?);
+                hears(&status, &link.request("registry/list", json!({})).await.map_err(Failed::Asked)?);
             }
             Ok(())
         };

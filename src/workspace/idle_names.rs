@@ -24,7 +24,7 @@ pub fn idle(config: &Config, catalog: &Catalog, servers: &[&str]) -> Vec<Diagnos
         sources.any(|source| !source.tools.is_empty())
     };
     let mut found = Vec::new();
-    if config.named.is_empty() || catalog.len() == 0 || !servers.iter().all(|server| is_known(server)) {
+    if config.named.is_empty() || catalog.is_empty() || !servers.iter().all(is_known) {
         return found;
     }
     let tools = || catalog.sources.iter().flat_map(|source| source.tools.iter().map(|tool| &**tool));
@@ -34,10 +34,7 @@ pub fn idle(config: &Config, catalog: &Catalog, servers: &[&str]) -> Vec<Diagnos
         for (name, standing) in names.iter().filter(|(_, standing)| standing.origin.layer != Layer::Initialize) {
             let means = Patterns::new([name]);
             let is_meant = |tool: &Tool| means.matches(&tool.name) || (by_own && means.matches(&tool.tool));
-            if found.len() >= MAX_TOLD
-                || name == crate::catalog::connections::NAME
-                || tools().any(|tool| is_meant(tool))
-            {
+            if found.len() >= MAX_TOLD || name == crate::catalog::connections::NAME || tools().any(is_meant) {
                 continue;
             }
             let like = || tools().find(|tool| *tool.tool == **name).or_else(|| alike(name, tools()));
