@@ -117,8 +117,8 @@ fn json_is_the_answer_of_the_wire() {
 fn exit_codes_are_exact() {
     let cases: [(&str, &[&str], i32, &str); 14] = [
         ("a search without a match has done its work", &["search", "zzz"], 0, ""),
-        ("a blank query is no query", &["search", " "], 1, "toolscout: `queries` holds nothing"),
-        ("nor to explain", &["explain", " "], 1, "toolscout: `query` must be a text"),
+        ("a blank query is no query", &["search", " "], 1, "toolscout: there is nothing to look for"),
+        ("nor to explain", &["explain", " "], 1, "toolscout: there is nothing to look for"),
         ("DESCRIBE-1: an unknown name", &["describe", "nope", ISSUE], 1, "toolscout: no tool `nope` in scope; "),
         ("DESCRIBE-2: a loaded tool is known", &["describe", "terminal"], 0, ""),
         (
@@ -498,4 +498,100 @@ fn eval_says_which_line_is_no_query() {
     let ran = user.run(&["eval", "--registry", SAMPLE, "--queries", &queries, "--compare", &queries]);
     assert_eq!(ran.code, 1);
     holds(&ran.err, &["is no baseline"]);
+}
+
+#[test]
+fn a_toolset_that_is_not_there_is_told_of() {
+    let typo = "toolscout: no toolset fernbord is registered; nearest: fernboard\n";
+    let cases: [(&[&str], &str); 7] = [
+        (&["search", "create issue", "--toolset", "fernbord"], typo),
+        (&["search", "create issue", "--toolset", "fernbord", "--json"], typo),
+        (&["assemble", "--without-toolset", "fernbord"], typo),
+        (
+            &["explain", "issue", "--toolset", "zzzzzzzz"],
+            "toolscout: no toolset zzzzzzzz is registered; `toolscout status`",
+        ),
+        (&["search", "create issue", "--toolset", "mcp-fernboard", "--toolset", "fern*"], ""),
+        (&["assemble", "--toolset", "connectors-gmail", "--without-toolset", "connections"], ""),
+        (&["search", "create issue", "--allow", "nothing"], ""),
+    ];
+    for (args, err) in cases {
+        let ran = sample(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.err);
+        assert!(ran.err.starts_with(err) && ran.err.is_empty() == err.is_empty(), "{args:?}: {}", ran.err);
+    }
+    let nothing = sample(&["search", "create issue", "--allow", "nothing"]).out;
+    assert_eq!(nothing, "No match: no deferred tool is in scope, so nothing was searched.\n");
+}
+
+#[test]
+fn explain_tells_the_order_and_what_is_lacking() {
+    let ran = sample(&["explain", "post", "chat", "message"]);
+    holds(&ran.out, &["RANK", "LACKS", "The order is that of RANK", "holds `chat`, the rarest word"]);
+    let unheld = sample(&["explain", "zzz", "issue"]).out;
+    holds(&unheld, &["no tool holds `zzz`, without which there is no match", "zzz"]);
+    assert!(!unheld.contains("rarest"), "{unheld}");
+}
+
+#[test]
+fn a_server_that_does_not_run_has_its_reason() {
+    let user = User::new();
+    user.write(".toolscout/config.yaml", "mcpServers: {theirs: {command: nothing}}");
+    user.write("config/toolscout/config.yaml", "mcpServers: {mine: {command: nothing, disabled: true}}");
+    let known = user.run(&["servers", "list", "--json"]).json();
+    let name = known["servers"][0]["name"].as_str().unwrap();
+    assert_eq!((user.run(&["servers", "install", name]).code, user.run(&["servers", "disable", name]).code), (0, 0));
+    let ran = user.run(&["mcp-list"]);
+    let line = |name: &str| ran.out.lines().find(|line| line.starts_with(name)).unwrap();
+    holds(line("theirs"), &["untrusted", "the workspace is not trusted; if you trust it: --trust-workspace"]);
+    holds(line("mine"), &["disabled", "its entry says `disabled`"]);
+    holds(line(name), &[&format!("toolscout servers enable {name}")]);
+
+    let down = user.write("mcp.json", r#"{"mcpServers": {"tickets": {"command": "/nowhere/at-all"}}}"#);
+    let searched = user.run(&["search", "zzz", "--registry", SAMPLE, "--mcp-config", &down]).out;
+    holds(&searched, &["tickets (unavailable: ", "fernboard (11)"]);
+    let alone = user.run(&["search", "zzz", "--mcp-config", &down]).out;
+    holds(&alone, &["nothing was searched", "tickets (unavailable: "]);
+}
+
+#[test]
+fn who_starts_the_mcp_server_is_told_what_a_client_will_miss() {
+    use std::io::{BufRead, BufReader, Write};
+    let user = User::new();
+    user.write(".toolscout/config.yaml", "mcpServers: {theirs: {command: nothing}}");
+    let mut command = user.command(&["mcp", "--registry", SAMPLE, "--toolsets", "fernbord,theirs"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let client =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client });
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let list = |id: u8| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+    for messages in [vec![initialize], vec![initialized, list(2)], vec![list(3)]] {
+        messages.iter().for_each(|message| writeln!(stdin, "{message}").unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert!(line.contains("\"result\""), "{line}");
+    }
+    drop(stdin);
+    let err = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let told = "toolscout: no toolset fernbord is registered; nearest: fernboard\n\
+                toolscout: the workspace's MCP servers wait for trust: theirs; if you trust it: toolscout mcp --trust-workspace\n";
+    assert_eq!(err, told, "once");
+}
+
+#[test]
+fn check_tells_of_names_to_keep_that_no_tool_has() {
+    let user = User::new();
+    let config =
+        user.write("c.yaml", "core: [terminal, create_isue]\ntools: {tool_search: {keep: ['*_issue', nothing_*]}}\n");
+    let ran = user.run(&["check", "--registry", SAMPLE, "--config", &config]);
+    assert_eq!(ran.code, 0, "a warning is no failure: {}", ran.out);
+    let expected = [
+        "1:18: warning: no tool is called `create_isue` yet, which `core.extend` names; did you mean `mcp__fernboard__create_issue` [config-unknown-tool]",
+        "2:41: warning: no tool is called `nothing_*` yet, which `tools.tool_search.keep` names [config-unknown-tool]",
+    ];
+    let found: Vec<&str> = ran.out.lines().filter_map(|line| line.strip_prefix(&*format!("{config}:"))).collect();
+    assert_eq!(found, expected);
 }

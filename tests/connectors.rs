@@ -892,14 +892,54 @@ fn a_stored_sign_in_is_enough_and_is_noticed_by_who_did_not_ask() {
     assert_eq!(sidecar.request("assemble", json!({})), with_revision(&plain, &sidecar.request("assemble", json!({}))));
     files.write("config/toolscout/config.yaml", format!("tools: {{connectors: {{gateway_url: '{}'}}}}", other.url));
     sidecar.request("bridge/call", search(&["send email"]));
-    assert_eq!((gateway.asked().len(), other.asked().len()), (1, 1), "configuration wins");
+    assert_eq!((gateway.asked().len(), other.asked().len()), (2, 2), "configuration wins");
     files.write("config/toolscout/config.yaml", "{}");
     assert!(toolscout(&files, &["logout", "--gateway", &other.url], "").0);
     let answer = sidecar.request("bridge/call", search(&["send email"]));
-    assert_eq!((&answer["content"]["results"][0]["matches"], gateway.asked().len()), (&json!([MAIL]), 2));
+    assert_eq!((&answer["content"]["results"][0]["matches"], gateway.asked().len()), (&json!([MAIL]), 3));
     assert!(toolscout(&files, &["logout"], "").0);
     assert_eq!(sidecar.request("assemble", json!({})), with_revision(&plain, &sidecar.request("assemble", json!({}))));
-    assert_eq!(gateway.asked().len(), 2);
+    assert_eq!(gateway.asked().len(), 3);
+}
+
+#[test]
+fn whether_the_gateway_takes_the_token_is_said_by_who_stores_it() {
+    let signed_out = "nobody is signed in";
+    let cases = [
+        (ok(json!({ "items": [] })), true, "Signed in to ", "signed in", "signed_in"),
+        (Reply::With(404, vec![], String::new()), true, "Signed in to ", "no connected apps", "no_apps"),
+        (Reply::Json(401, json!({})), false, "Stored the token", "it refuses the token", "refused"),
+        (Reply::Json(500, json!({})), true, "Stored the token", "cannot be asked", "unavailable"),
+    ];
+    for (reply, goes_well, login, status, word) in cases {
+        let gateway = Gateway::new(move |_| reply.clone());
+        let files = signed_in(&gateway);
+        assert!(toolscout(&files, &["status"], "").1.contains(signed_out), "{word}");
+        let (done, said) = toolscout(&files, &["login"], TOKEN);
+        assert_eq!(done, goes_well, "{said}");
+        assert!(said.contains(login) && !said.contains(TOKEN), "{said}");
+        assert_eq!(said.contains(status), word != "signed_in", "{said}");
+        let said = toolscout(&files, &["status"], "").1;
+        assert!(said.contains(&format!("Connected apps: {}", gateway.url)) && said.contains(status), "{said}");
+        let said = toolscout(&files, &["status", "--json"], "").1;
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["gateway"], json!({ "url": gateway.url, "state": word }));
+        assert_eq!(gateway.asked()[0].route, "GET ?limit=1", "stored all the same");
+    }
+}
+
+#[test]
+fn a_person_is_told_of_a_gateway_that_could_not_be_asked() {
+    let gateway = Gateway::new(apps);
+    let files = signed_in(&gateway);
+    assert!(toolscout(&files, &["login"], TOKEN).0);
+    assert!(!toolscout(&files, &["search", "send email"], "").1.contains("connected apps"));
+    assert!(toolscout(&files, &["explain", "send email"], "").1.contains("Tools of connected apps are not part"));
+    for (reply, part) in [(Reply::Close, "could not be asked"), (Reply::Json(401, json!({})), "toolscout login")] {
+        gateway.answer(move |_| reply.clone());
+        let (done, said) = toolscout(&files, &["search", "send email"], "");
+        assert!(done && said.contains(part), "{said}");
+    }
 }
 
 /// An assembly as it is but for the count of changes, which is another's.

@@ -49,12 +49,12 @@ struct Authorizing {
 impl Authorizing {
     #[track_caller]
     fn start(files: &Files) -> Self {
-        Self::start_named(files, "safe")
+        Self::start_with(files, "safe", &[])
     }
 
     #[track_caller]
-    fn start_named(files: &Files, name: &str) -> Self {
-        let mut command = toolscout(files, &["servers", "authorize", name]);
+    fn start_with(files: &Files, name: &str, flags: &[&str]) -> Self {
+        let mut command = toolscout(files, &[&["servers", "authorize", name], flags].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
@@ -79,7 +79,12 @@ impl Authorizing {
 /// Signs in as a person does.
 #[track_caller]
 fn sign_in(files: &Files) -> String {
-    let authorizing = Authorizing::start(files);
+    sign_in_with(files, &[])
+}
+
+#[track_caller]
+fn sign_in_with(files: &Files, flags: &[&str]) -> String {
+    let authorizing = Authorizing::start_with(files, "safe", flags);
     let shown = follow(&authorizing.link);
     assert!(shown.status == 200 && shown.page.contains("Signed in"), "{shown:?}");
     let (done, said) = authorizing.end();
@@ -151,6 +156,18 @@ fn what_was_granted_is_forgotten_on_demand() {
 }
 
 #[test]
+fn a_server_that_is_signed_in_and_answers_is_signed_in_to_anew_only_by_force() {
+    let (files, server) = (Files::new(), Guarded::new(Habits::default()));
+    drop(attached(&files, json!({ "safe": server.entry() })));
+    sign_in(&files);
+    let registered = server.count("POST /register");
+    let (done, told) = said(toolscout(&files, &["servers", "authorize", "safe"]));
+    assert!(done && told.contains("answers already") && told.contains("--force"), "{told}");
+    assert_eq!(server.count("POST /register"), registered, "nothing was begun");
+    sign_in_with(&files, &["--force"]);
+}
+
+#[test]
 fn conn_6_a_model_authorizes_nothing_without_an_approval() {
     let (files, server) = (Files::new(), Guarded::new(Habits::default()));
     let mut silent = attached(&files, json!({ "safe": server.entry() }));
@@ -218,7 +235,7 @@ fn a_sign_in_of_another_process_is_taken_up_even_if_nobody_waited_for_it() {
     let mut sidecar = attached(&files, json!({ "safe": server.entry() }));
     sign_in(&files);
     until_state(&mut sidecar, "safe", "ready");
-    sign_in(&files);
+    sign_in_with(&files, &["--force"]);
     server.revoke();
     assert!(error(&call(&mut sidecar, TOOL, json!({}))).contains("sign in"), "the client is another now");
     until_state(&mut sidecar, "safe", "needs_authorization");
@@ -576,7 +593,7 @@ fn a_state_in_the_authorization_servers_own_address_is_not_ours() {
 fn a_server_with_a_name_that_writes_to_the_terminal_does_not() {
     let (files, server) = (Files::new(), Guarded::new(Habits { denies: true, ..Habits::default() }));
     files.save("mcp.json", json!({ "mcpServers": { "sa\u{1b}[2Jfe": server.entry() } }));
-    let authorizing = Authorizing::start_named(&files, "sa\u{1b}[2Jfe");
+    let authorizing = Authorizing::start_with(&files, "sa\u{1b}[2Jfe", &[]);
     follow(&authorizing.link);
     let (_, told) = authorizing.end();
     assert!(told.matches("sa\\u{1b}[2Jfe").count() == 2 && !told.contains('\u{1b}'), "{told}");

@@ -137,6 +137,14 @@ pub struct Found {
     pub results: Vec<Group>,
     pub tools: Map<String, Value>,
     pub total_available: u64,
+    /// What became of the connector gateway, where it could not be asked.
+    pub connectors: Option<Told>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Told {
+    #[serde(default)]
+    pub message: String,
 }
 
 /// The matches of one query.
@@ -171,6 +179,8 @@ pub struct Near {
 pub struct Available {
     pub name: String,
     pub tool_count: u64,
+    /// Why it has no tools now.
+    pub unavailable: Option<String>,
 }
 
 /// What `tool_describe` answers.
@@ -255,6 +265,7 @@ pub struct Term {
 pub struct Scored {
     pub name: String,
     pub score: f64,
+    pub rank: f64,
     pub reason: String,
     pub parts: Vec<Part>,
 }

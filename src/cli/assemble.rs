@@ -10,6 +10,7 @@ use super::page::{Page, Style, count, grouped};
 use super::report::Report;
 use super::sidecar::Sidecar;
 use super::terminal::Terminal;
+use super::toolsets;
 use crate::catalog::connections::NAME;
 
 /// Runs the command.
@@ -22,14 +23,15 @@ pub fn run(common: &Common, args: &Assemble, terminal: Terminal) -> Result<Repor
     let params = json!({ "contextLength": args.context, "format": args.format.as_str(), "scope": args.scope.wire() });
     let raw = sidecar.request("assemble", params)?;
     if args.output.json {
-        return Ok(Report::json(raw.get()));
+        return toolsets::noting_unknown(&mut sidecar, &args.scope, Report::json(raw.get()));
     }
     let assembled: Assembled = read(&raw)?;
     let mut page = Page::new(terminal);
     if assembled.named().any(|(name, _)| name != NAME) || !newcomer::welcome(&mut sidecar, &mut page)? {
         show(&mut page, &assembled);
     }
-    sidecar.noting_errors(Report::page(page))
+    let report = sidecar.noting_errors(Report::page(page))?;
+    toolsets::noting_unknown(&mut sidecar, &args.scope, report)
 }
 
 fn show(page: &mut Page, assembled: &Assembled) {

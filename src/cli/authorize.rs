@@ -3,12 +3,14 @@
 //! The link is printed for them to open; no browser is opened for them. Nothing is kept unless they come back in time.
 
 use std::io::{self, Write};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::configured::Configured;
 use super::failure::Failure;
-use super::flags::{Common, Output};
+use super::flags::{Authorize, Common};
 use super::page::{Page, Style};
 use super::printable;
 use super::report::Report;
@@ -16,12 +18,19 @@ use super::terminal::Terminal;
 use crate::server::session::Options;
 use crate::servers::oauth::{Client, Ending, Entry, Flow, PATIENT, Store};
 use crate::servers::spec::{Outcome, Reach, Spec};
+use crate::servers::{Pool, State};
+
+/// How long a server has to answer with what was granted, and the time between two looks at it.
+const ANSWERING: Duration = Duration::from_secs(15);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs the command.
 ///
 /// # Errors
 /// A server that is not configured or cannot be signed in to, and whatever keeps the person from it.
-pub fn run(common: &Common, name: &str, forget: bool, output: &Output, terminal: Terminal) -> Result<Report, Failure> {
+pub fn run(common: &Common, args: &Authorize, terminal: Terminal) -> Result<Report, Failure> {
+    let Authorize { name, forget, force, output } = args;
+    let name = name.as_str();
     let options = common.options();
     let spec = spec(&options, name)?;
     let (entry, client) = entry(&options, &spec)?;
@@ -34,12 +43,16 @@ pub fn run(common: &Common, name: &str, forget: bool, output: &Output, terminal:
         page.line(&[(Style::Plain, &text)]);
         Report::page(page)
     };
-    if forget {
+    if *forget {
         let gone = entry.forget().map_err(|error| Failure::system("what was granted cannot be forgotten", &error))?;
         return Ok(match gone {
             true => done(format!("Forgot what was granted for `{name}` ({url})."), "forgotten", true),
             false => done(format!("Nothing was granted for `{name}` ({url})."), "forgotten", false),
         });
+    }
+    if !force && entry.is_granted().unwrap_or(false) && answers(&options, spec) {
+        let text = format!("`{name}` ({url}) is signed in to and answers already; --force signs in anew.");
+        return Ok(done(text, "authorized", true));
     }
     match sign_in(name, &entry, &client)? {
         Ending::Authorized => Ok(done(format!("Signed in to `{name}` ({url})."), "authorized", true)),
@@ -50,6 +63,17 @@ pub fn run(common: &Common, name: &str, forget: bool, output: &Output, terminal:
         Ending::Failed(why) => Err(Failure::Other(format!("`{name}` was not signed in to: {why}"))),
         Ending::TimedOut => Err(Failure::Other(format!("nobody signed in to `{name}` within {} s", PATIENT.as_secs()))),
     }
+}
+
+/// Whether a server works with what was granted for it.
+fn answers(options: &Options, spec: Spec) -> bool {
+    let pool = Pool::new(options.launcher.clone(), None, options.places.user.as_deref());
+    let Ok(server) = pool.attach(spec) else { return false };
+    let deadline = Instant::now() + ANSWERING;
+    while server.view().state == State::Starting && Instant::now() < deadline {
+        thread::sleep(LOOK);
+    }
+    server.view().state == State::Ready
 }
 
 /// Prints the link on standard error, so that standard output is the result's alone, and waits.

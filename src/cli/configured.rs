@@ -14,7 +14,8 @@ pub struct Configured {
     pub config: Config,
     /// What the files say.
     pub snapshot: Arc<Snapshot>,
-    places: Places,
+    /// Where they were read, the workspace being as a host in this folder says.
+    pub places: Places,
 }
 
 impl Configured {

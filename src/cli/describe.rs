@@ -10,6 +10,7 @@ use super::report::Report;
 use super::sidecar::Sidecar;
 use super::table::Column;
 use super::terminal::Terminal;
+use super::toolsets;
 
 const PARAMETERS: [Column; 4] =
     [Column::name("PARAMETER"), Column::text("TYPE"), Column::word(""), Column::text("DESCRIPTION")];
@@ -45,7 +46,8 @@ pub fn run(common: &Common, args: &Describe, terminal: Terminal) -> Result<Repor
         let message = format!("no tool `{name}` in scope; `toolscout search` finds names, `toolscout status` sources");
         report = report.with_note(message);
     }
-    sidecar.noting_errors(report)
+    let report = sidecar.noting_errors(report)?;
+    toolsets::noting_unknown(&mut sidecar, &args.scope, report)
 }
 
 fn show(page: &mut Page, name: &str, tool: &Value) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
 
+use super::failure::Failure;
 use crate::server::session::Options;
 use crate::share::address::Address;
 use crate::workspace::snapshot::Places;
@@ -180,6 +181,19 @@ impl Search {
     pub fn query(&self) -> String {
         self.query.join(" ")
     }
+
+    /// Whether there is anything to look for, said as to a person.
+    ///
+    /// # Errors
+    /// There is not.
+    pub fn not_blank(&self) -> Result<(), Failure> {
+        match self.query().trim() {
+            "" => {
+                Err(Failure::Other("there is nothing to look for: name a few words of what is to be done".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -335,15 +349,21 @@ pub enum Servers {
         output: Output,
     },
     /// Sign in to a server over HTTP by OAuth: prints a link and waits until you have followed it
-    Authorize {
-        /// Its name
-        name: String,
-        /// Forget what was granted for it instead
-        #[arg(long)]
-        forget: bool,
-        #[command(flatten)]
-        output: Output,
-    },
+    Authorize(Authorize),
+}
+
+#[derive(Debug, Args)]
+pub struct Authorize {
+    /// Its name
+    pub name: String,
+    /// Forget what was granted for it instead
+    #[arg(long, conflicts_with = "force")]
+    pub forget: bool,
+    /// Sign in anew even where it answers
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 impl Servers {
@@ -354,8 +374,8 @@ impl Servers {
             | Self::Install { output, .. }
             | Self::Enable { output, .. }
             | Self::Disable { output, .. }
-            | Self::Remove { output, .. }
-            | Self::Authorize { output, .. } => output,
+            | Self::Remove { output, .. } => output,
+            Self::Authorize(args) => &args.output,
         }
     }
 }

@@ -10,18 +10,20 @@ use serde_json::json;
 use super::configured::Configured;
 use super::failure::Failure;
 use super::flags::{Common, Login};
+use super::gateway::{self, Standing};
 use super::page::{Page, Style};
 use super::report::Report;
 use super::terminal::Terminal;
-use crate::connectors::credentials;
 use crate::connectors::origin::Origin;
+use crate::connectors::sign_in::Kept;
 use crate::connectors::token::Token;
+use crate::connectors::{SignIn, credentials};
 use crate::server::session::Options;
 
 /// Bytes of the longest token that is read.
 const LONGEST: u64 = 64 << 10;
 
-/// Stores a token.
+/// Stores a token, and asks the gateway whether it takes it; one that is refused stays stored.
 ///
 /// # Errors
 /// No gateway, no token, or a file that cannot be written.
@@ -57,14 +59,25 @@ pub fn login(common: &Common, args: &Login, terminal: Terminal) -> Result<Report
             .map(|(other, _)| format!("there is a sign-in to {other} too"))
             .collect(),
     };
+    let standing = gateway::ask(SignIn { origin: origin.clone(), token, kept: Kept::Stored })?;
     let report = if args.output.json {
-        let used = others.is_empty();
-        Report::json(&json!({ "gateway": origin.to_string(), "file": path, "used": used }).to_string())
+        let (used, state) = (others.is_empty(), standing.word());
+        Report::json(&json!({ "gateway": origin.to_string(), "file": path, "used": used, "state": state }).to_string())
     } else {
         let mut page = Page::new(terminal);
-        page.line(&[(Style::Plain, &format!("Signed in to {origin}; the token is in {}.", path.display()))]);
+        let path = path.display();
+        let line = match standing {
+            Standing::SignedIn | Standing::NoApps => format!("Signed in to {origin}; the token is in {path}."),
+            _ => format!("Stored the token for {origin} in {path}."),
+        };
+        page.line(&[(Style::Plain, &line)]);
         Report::page(page)
     };
+    let report = match standing {
+        Standing::SignedIn => report,
+        _ => report.with_note(format!("{origin}: {}", standing.told())),
+    };
+    let report = report.failed_if(standing == Standing::Refused);
     Ok(if others.is_empty() {
         report
     } else {

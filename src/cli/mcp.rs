@@ -10,10 +10,12 @@ use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::answers::{Listed, Status, read};
 use super::failure::complain;
 use super::flags::{Cli, Common, Mcp, Serve};
 use super::serve::{greet, log_to_stderr};
 use super::shared;
+use super::toolsets;
 use crate::mcp::{self, PATH, Service};
 use crate::protocol::errors::RpcError;
 use crate::protocol::work;
@@ -68,8 +70,28 @@ fn problem_of(given: &Value) -> Option<String> {
     }
 }
 
+/// What keeps a client from tools that the person at it means it to have.
+fn told(scope: &Value, status: &Status, listed: &Listed) -> Vec<String> {
+    let mut told = toolsets::unknown(scope, status, listed);
+    let waiting = status.sources.iter().filter(|source| source.state == "untrusted");
+    let waiting: Vec<&str> = waiting.map(|source| source.name.as_str()).collect();
+    if !waiting.is_empty() {
+        told.push(format!(
+            "the workspace's MCP servers wait for trust: {}; if you trust it: toolscout mcp --trust-workspace",
+            waiting.join(", ")
+        ));
+    }
+    told
+}
+
 fn service(common: &Common, args: &Mcp, scope: Value) -> Service {
     let (context_length, ended) = (args.context_length, CancellationToken::new());
+    let asked = scope.clone();
+    let settled: Option<Box<mcp::Settled>> = Some(Box::new(move |status, listed| {
+        if let (Ok(status), Ok(listed)) = (read::<Status>(status), read::<Listed>(listed)) {
+            told(&asked, &status, &listed).iter().for_each(|line| complain(line));
+        }
+    }));
     let tell = |served: io::Result<()>| {
         if let Err(error) = served {
             complain(&error.to_string());
@@ -80,7 +102,7 @@ fn service(common: &Common, args: &Mcp, scope: Value) -> Service {
         let relay = move |requests, answers| tell(shared::relay_between(&common, &serve, requests, answers).map(drop));
         // Other connections' servers are not this process's to end.
         let (ending, end) = (Box::new(|| {}), Box::new(|| {}));
-        return Service { scope, context_length, ended, ending, end, sidecar: Box::new(relay) };
+        return Service { scope, context_length, settled, ended, ending, end, sidecar: Box::new(relay) };
     }
     let server = Arc::new(Server::new(common.options()));
     let (ending, last) = (server.clone(), server.clone());
@@ -88,6 +110,7 @@ fn service(common: &Common, args: &Mcp, scope: Value) -> Service {
     Service {
         scope,
         context_length,
+        settled,
         ended,
         ending: Box::new(move || ending.begin_end()),
         end: Box::new(move || last.end()),

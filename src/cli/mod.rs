@@ -16,6 +16,7 @@ mod eval;
 mod explain;
 mod failure;
 mod flags;
+mod gateway;
 mod login;
 mod mcp;
 mod mcp_list;
@@ -37,6 +38,7 @@ mod status;
 mod stop;
 mod table;
 mod terminal;
+mod toolsets;
 
 use std::process::ExitCode;
 

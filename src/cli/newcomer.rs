@@ -14,7 +14,8 @@ use super::sidecar::Sidecar;
 /// As of a request.
 pub fn welcome(sidecar: &mut Sidecar, page: &mut Page) -> Result<bool, Failure> {
     let listed: Listed = read(&sidecar.request("registry/list", json!({}))?)?;
-    if listed.tools() > 0 {
+    // A server that is down has none for now.
+    if listed.tools() > 0 || listed.sources.iter().any(|source| source.state != "ready") {
         return Ok(false);
     }
     let starting = listed.sources.into_iter().filter(|source| source.origin == "server" && source.state != "ready");

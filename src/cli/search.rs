@@ -11,6 +11,7 @@ use super::report::Report;
 use super::sidecar::Sidecar;
 use super::table::Column;
 use super::terminal::Terminal;
+use super::toolsets;
 
 const MATCHES: [Column; 3] = [Column::name("NAME"), Column::text("REQUIRED"), Column::text("DESCRIPTION")];
 const NEAR: [Column; 3] = [Column::name("NAME"), Column::text("LACKS"), Column::text("DESCRIPTION")];
@@ -20,6 +21,9 @@ const NEAR: [Column; 3] = [Column::name("NAME"), Column::text("LACKS"), Column::
 /// # Errors
 /// As of a request; a query that cannot be searched.
 pub fn run(common: &Common, args: &Search, terminal: Terminal) -> Result<Report, Failure> {
+    if !args.output.json {
+        args.not_blank()?;
+    }
     let mut sidecar = Sidecar::open(common)?;
     sidecar.settled()?;
     let arguments = json!({ "queries": [args.query()], "limit": args.limit });
@@ -27,7 +31,8 @@ pub fn run(common: &Common, args: &Search, terminal: Terminal) -> Result<Report,
     let raw = sidecar.request("bridge/call", params)?;
     let bridged: Bridged = read(&raw)?;
     if args.output.json {
-        return Ok(Report::json(raw.get()).failed_if(bridged.is_error));
+        let report = Report::json(raw.get()).failed_if(bridged.is_error);
+        return toolsets::noting_unknown(&mut sidecar, &args.scope, report);
     }
     let found: Found = bridged.content()?;
     let mut page = Page::new(terminal);
@@ -36,19 +41,32 @@ pub fn run(common: &Common, args: &Search, terminal: Terminal) -> Result<Report,
             show(&mut page, &found, group);
         }
     }
-    sidecar.noting_errors(Report::page(page))
+    let report = sidecar.noting_errors(Report::page(page))?;
+    let report = toolsets::noting_unknown(&mut sidecar, &args.scope, report)?;
+    // Not asked is not the same as nothing found.
+    Ok(match found.connectors {
+        Some(told) if !told.message.is_empty() => report.with_note(told.message),
+        _ => report,
+    })
 }
 
 fn show(page: &mut Page, found: &Found, group: &Group) {
     let available = count(found.total_available, "deferred tool");
+    if found.total_available == 0 {
+        // Nothing to be said of the words, which were put to nothing.
+        page.line(&[
+            (Style::Bold, "No match"),
+            (Style::Plain, ": no deferred tool is in scope, so nothing was searched."),
+        ]);
+        push_sources(page, group);
+        return;
+    }
     if group.matches.is_empty() {
         page.line(&[(Style::Bold, "No match"), (Style::Plain, &format!(" among {available} for: {}", group.query))]);
         if !group.unanswered_terms.is_empty() {
             page.paragraph("No tool holds: ", Style::Yellow, &group.unanswered_terms.join(", "));
         }
-        if !group.available_sources.is_empty() {
-            page.paragraph("Sources: ", Style::Plain, &sources(group));
-        }
+        push_sources(page, group);
         page.paragraph("", Style::Dim, &group.hint);
     } else {
         page.table(0, &MATCHES, &matches(found, &group.matches));
@@ -81,8 +99,14 @@ pub fn matches(found: &Found, names: &[String]) -> Vec<[String; 3]> {
     names.iter().map(row).collect()
 }
 
-fn sources(group: &Group) -> String {
-    let named = group.available_sources.iter().map(|source| format!("{} ({})", source.name, source.tool_count));
+fn push_sources(page: &mut Page, group: &Group) {
+    if group.available_sources.is_empty() {
+        return;
+    }
+    let named = group.available_sources.iter().map(|source| match &source.unavailable {
+        Some(why) => format!("{} (unavailable: {why})", source.name),
+        None => format!("{} ({})", source.name, source.tool_count),
+    });
     let more = (group.more_sources > 0).then(|| format!("and {} more", group.more_sources));
-    named.chain(more).collect::<Vec<_>>().join(", ")
+    page.paragraph("Sources: ", Style::Plain, &named.chain(more).collect::<Vec<_>>().join(", "));
 }

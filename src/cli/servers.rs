@@ -118,7 +118,7 @@ pub fn run(common: &Common, command: &Servers, terminal: Terminal) -> Result<Rep
             let text = format!("Removed `{name}`{more}.");
             Ok(done(name, output, text, json!({ "removed": true, "forgotten": forgotten })))
         }
-        Servers::Authorize { name, forget, output } => authorize::run(common, name, *forget, output, terminal),
+        Servers::Authorize(args) => authorize::run(common, args, terminal),
     }
 }
 

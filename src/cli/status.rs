@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::answers::{Listed, Source, Status, read};
 use super::failure::Failure;
 use super::flags::{Common, Output};
+use super::gateway::{self, Standing};
 use super::newcomer;
 use super::page::{Page, Style, count};
 use super::report::Report;
@@ -34,14 +35,23 @@ pub fn run(common: &Common, args: &Output, terminal: Terminal) -> Result<Report,
     let raw = sidecar.settled()?;
     let status: Status = read(&raw)?;
     let running = Running::all();
+    let gateway = gateway::standing(&sidecar.options)?;
     if args.json {
         let mut answer: Map<String, Value> = read(&raw)?;
         answer.insert("shared".to_owned(), running.json());
+        if let Some((url, standing)) = gateway {
+            answer.insert("gateway".to_owned(), json!({ "url": url, "state": standing.word() }));
+        }
         return Ok(running.noted(Report::json(&Value::Object(answer).to_string()).failed_if(!status.probe.ok)));
     }
     let listed: Listed = read(&sidecar.request("registry/list", json!({}))?)?;
     let mut page = Page::new(terminal);
     show(&mut page, &status, &listed);
+    if let Some((url, standing)) = gateway {
+        let style = if standing == Standing::SignedIn { Style::Plain } else { Style::Yellow };
+        page.gap();
+        page.paragraph("Connected apps: ", style, &format!("{url}: {}", standing.told()));
+    }
     if listed.tools() == 0 {
         page.gap();
         newcomer::welcome(&mut sidecar, &mut page)?;

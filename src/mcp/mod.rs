@@ -16,14 +16,15 @@ mod upstream;
 use std::io::{self, PipeReader, PipeWriter};
 use std::net::SocketAddr;
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::runtime::{self, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +46,9 @@ pub struct Service {
     pub scope: Value,
     /// Context length of the model, in tokens: the listing's budget is a share of it.
     pub context_length: u64,
+    /// Told once, when servers have settled, what the sidecar answers to `status` and `registry/list`: this module says
+    /// nothing to people.
+    pub settled: Option<Box<Settled>>,
     /// Cancelled when nobody is left to be served; whoever cancels it asks for the end.
     pub ended: CancellationToken,
     /// Told once that no client is left, before what is on its way is answered.
@@ -55,16 +59,23 @@ pub struct Service {
     pub sidecar: Box<dyn Fn(PipeReader, PipeWriter) + Send + Sync>,
 }
 
+/// Hears of `status` and `registry/list`.
+pub type Settled = dyn Fn(&RawValue, &RawValue) + Send + Sync;
+
 impl Service {
     /// Its sessions, and what is left to do once they have ended.
     fn start(self, runtime: &Runtime) -> (Arc<Sessions>, Last) {
-        let Self { scope, context_length, ended, ending, end, sidecar } = self;
+        let Self { scope, context_length, settled, ended, ending, end, sidecar } = self;
         let (alive, gone) = channel();
         let connect = move |requests, answers| {
             let _alive = alive.clone();
             sidecar(requests, answers);
         };
-        let connect = Connect { sidecar: Arc::new(connect), runtime: runtime.handle().clone() };
+        let connect = Connect {
+            sidecar: Arc::new(connect),
+            runtime: runtime.handle().clone(),
+            settled: Arc::new(Mutex::new(settled)),
+        };
         let sessions = Arc::new(Sessions::new(Upstream::new(scope, context_length, connect), ended.clone()));
         runtime.spawn(async move {
             ended.cancelled().await;

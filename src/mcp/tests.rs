@@ -100,6 +100,7 @@ fn start(scope: Value) -> (String, Told) {
     let service = Service {
         scope,
         context_length: 1000,
+        settled: None,
         ended: CancellationToken::new(),
         ending,
         end,

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use super::Settled;
 use crate::host::{Link, News};
 use crate::protocol::VERSION;
 use crate::protocol::errors::{RpcError, code};
@@ -31,6 +32,8 @@ pub struct Connect {
     pub sidecar: Arc<dyn Fn(PipeReader, PipeWriter) + Send + Sync>,
     /// Where the host's end runs.
     pub runtime: Handle,
+    /// Whoever hears what there is once servers have settled; taken by the first session.
+    pub settled: Arc<Mutex<Option<Box<Settled>>>>,
 }
 
 /// See the module.
@@ -153,7 +156,7 @@ impl Upstream {
         if let Some(link) = held.as_ref().filter(|link| !link.has_ended()) {
             return Ok(link.clone());
         }
-        let Connect { sidecar, runtime } = self.connect.clone();
+        let Connect { sidecar, runtime, .. } = self.connect.clone();
         let serve = move |requests, answers| sidecar(requests, answers);
         let link = Link::open(serve, self.news.clone(), runtime).await.map_err(Failed::Connect)?;
         let client = json!({ "name": "toolscout-mcp", "version": env!("CARGO_PKG_VERSION") });
@@ -215,7 +218,16 @@ impl Upstream {
                 tokio::time::sleep(LOOK).await;
             }
         };
-        let wait = async || tokio::time::timeout(SETTLING, look()).await.unwrap_or(Ok(()));
+        let wait = async || {
+            tokio::time::timeout(SETTLING, look()).await.unwrap_or(Ok(()))?;
+            let hears = lock(&self.connect.settled).take();
+            if let Some(hears) = hears {
+                let link = self.link().await?;
+                let status = link.request("status", json!({})).await.map_err(Failed::Asked)?;
+                hears(&status, &link.request("registry/list", json!({})).await.map_err(Failed::Asked)?);
+            }
+            Ok(())
+        };
         self.settled.get_or_try_init(wait).await.map(|_| ())
     }
 

@@ -7,13 +7,14 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::current::{Current, off_thread};
-use super::session::{Opened, Session};
+use super::session::{Opened, ServerAsking, Session};
 use crate::catalog::scope::Scope;
 use crate::connectors::sign_in::{Settings, VARIABLE};
 use crate::connectors::{Account, Failure, SignIn};
 use crate::diagnostic::Diagnostic;
 use crate::protocol::errors::RpcError;
 use crate::rpc::Call;
+use crate::workspace::config::Config;
 use crate::workspace::loader::Noting;
 
 /// What the hosted side of connectors is for a request.
@@ -28,18 +29,26 @@ pub enum Access {
 
 /// What settings and environment say of the sign-in; `None` where connectors are off.
 fn settings(opened: &Opened, current: &Current) -> Option<Settings> {
-    let connectors = &current.config.settings.connectors;
-    if !connectors.enabled || current.snapshot.without_layer {
+    if current.snapshot.without_layer {
         return None;
     }
-    let file_of = |key: &str| current.config.origins.get(key).map(|origin| origin.file.clone()).unwrap_or_default();
+    sign_in_settings(&current.config, &opened.asking, opened.places.user.as_deref())
+}
+
+/// The same of a configuration; `user` is the user's folder of configuration.
+pub fn sign_in_settings(config: &Config, asking: &ServerAsking, user: Option<&Path>) -> Option<Settings> {
+    let connectors = &config.settings.connectors;
+    if !connectors.enabled {
+        return None;
+    }
+    let file_of = |key: &str| config.origins.get(key).map(|origin| origin.file.clone()).unwrap_or_default();
     let token_file = connectors.token_file.as_deref().map(|path| {
-        let home = || opened.asking.environment.get("HOME").map(PathBuf::from);
+        let home = || asking.environment.get("HOME").map(PathBuf::from);
         let beside = PathBuf::from(file_of("tools.connectors.token_file"));
         match path.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
             Some(path) => path,
             // A path is meant from where it is written; a host's, from the workspace.
-            None => match (beside.parent(), &opened.asking.folder) {
+            None => match (beside.parent(), &asking.folder) {
                 (None, Some(workspace)) => workspace.join(path),
                 (folder, _) => folder.unwrap_or(Path::new("")).join(path),
             },
@@ -49,8 +58,8 @@ fn settings(opened: &Opened, current: &Current) -> Option<Settings> {
         gateway_url: connectors.gateway_url.clone(),
         url_file: file_of("tools.connectors.gateway_url"),
         token_file,
-        environment: opened.asking.environment.get(VARIABLE).filter(|token| !token.trim().is_empty()).cloned(),
-        folder: opened.places.user.clone(),
+        environment: asking.environment.get(VARIABLE).filter(|token| !token.trim().is_empty()).cloned(),
+        folder: user.map(Path::to_owned),
     })
 }
 

@@ -26,6 +26,7 @@ use crate::protocol::work;
 use crate::rpc::{Call, Peer};
 use crate::workspace::config::{self, Config, Settings, Watch};
 use crate::workspace::found_by::{self, Worded};
+use crate::workspace::idle_names;
 use crate::workspace::snapshot::Snapshot;
 use crate::workspace::trust::Trust;
 
@@ -48,7 +49,7 @@ pub struct Current {
     pub servers: Arc<Vec<Configured>>,
     /// Who is signed in to the connector gateway.
     pub signing: Arc<Signing>,
-    /// Words of the configuration that no source or tool is found by.
+    /// Words of the configuration that no source or tool is found by, and names that no tool has.
     pub idle_words: Arc<[Diagnostic]>,
     /// Counts changes of any of these.
     pub revision: u64,
@@ -160,7 +161,9 @@ impl Session {
             let changes = old.filter(|old| !Arc::ptr_eq(old, &catalog)).map(|old| Changes::between(old, &catalog));
             let revision = before.as_ref().map_or(0, |before| before.current.revision) + 1;
             let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-            let idle_words = found_by::idle(&config.settings.sources, &catalog, &names).into();
+            let mut idle_words = found_by::idle(&config.settings.sources, &catalog, &names);
+            idle_words.extend(idle_names::idle(&config, &catalog, &names));
+            let idle_words = idle_words.into();
             let servers = Arc::new(servers);
             let config = Arc::new(config);
             let signing = Arc::default();

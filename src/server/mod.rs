@@ -32,6 +32,7 @@ use tokio::runtime;
 use crate::protocol::errors::RpcError;
 use crate::protocol::lifecycle::NoParams;
 use crate::rpc::{Call, Cancel, Connection, End, Flow, Limits, Sink, Table};
+pub use connectors::sign_in_settings;
 pub use current::{path_of, scope};
 use session::{Options, Process, Session};
 

@@ -33,6 +33,11 @@ const RESULT_BYTES: (u32, u32) = (1024, 64 << 20);
 /// Longest name or glob: no tool's name is longer, and a glob is compiled by recursion.
 const MAX_NAME_CHARS: usize = 256;
 
+/// Keys of names and globs of tools that are to stay loaded.
+pub const KEEP: &str = "tools.tool_search.keep";
+/// See [`KEEP`].
+pub const EXTEND: &str = "core.extend";
+
 /// Everything that configuration decides, each value in range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -113,6 +118,8 @@ pub struct Config {
     pub settings: Settings,
     /// Where each setting comes from, by dotted key (`tools.tool_search.listing`, `mcpServers.<name>`).
     pub origins: BTreeMap<String, Origin>,
+    /// Where each name and glob of [`KEEP`] and [`EXTEND`] is written.
+    pub named: BTreeMap<&'static str, Vec<(String, Standing)>>,
     /// What a workspace's file says and waits for trust, by key.
     pub untrusted: Vec<Waiting>,
     /// What was wrong, layer by layer.
@@ -122,7 +129,13 @@ pub struct Config {
 /// Lays `layers` over the defaults, in the order given. `trust` is what of the workspace's file may set what needs it.
 pub fn merge(layers: &[ConfigLayer], trust: &Trust) -> Config {
     let origins = keys::settings().map(|key| (key, Origin::BUILT_IN)).collect();
-    let config = Config { settings: Settings::default(), origins, untrusted: Vec::new(), diagnostics: Vec::new() };
+    let config = Config {
+        settings: Settings::default(),
+        origins,
+        named: BTreeMap::new(),
+        untrusted: Vec::new(),
+        diagnostics: Vec::new(),
+    };
     let mut merger = Merger { config, trust, untrusted: BTreeMap::new(), default_limit: None };
     for layer in layers {
         merger.value(&Written::root(layer));
@@ -231,6 +244,8 @@ impl<'a> Merger<'a> {
             }
             "tools.tool_search.keep" => {
                 if let Some(names) = self.names(at) {
+                    self.config.named.remove(KEEP);
+                    self.place(KEEP, at, &names);
                     self.config.settings.tool_search.keep = names;
                 }
             }
@@ -327,6 +342,8 @@ impl<'a> Merger<'a> {
 
     fn core_extend(&mut self, at: &Written<'_>) {
         if let Some(names) = self.names(at) {
+            self.config.named.remove(EXTEND);
+            self.place(EXTEND, at, &names);
             self.config.settings.core.extend = names;
         }
     }
@@ -334,9 +351,22 @@ impl<'a> Merger<'a> {
     /// A bare array extends what earlier layers say.
     fn core_extend_further(&mut self, at: &Written<'_>) {
         if let Some(names) = self.names(at) {
+            self.place(EXTEND, at, &names);
             let extend = &mut self.config.settings.core.extend;
             let new: Vec<String> = names.into_iter().filter(|name| !extend.contains(name)).collect();
             extend.extend(new);
+        }
+    }
+
+    /// Notes where names are written, beside those of earlier layers.
+    fn place(&mut self, key: &'static str, at: &Written<'_>, names: &[String]) {
+        let mut note = |item: &Written<'_>| {
+            let name = setting::optional_text(item.node).flatten().filter(|name| names.contains(name));
+            self.config.named.entry(key).or_default().extend(name.map(|name| (name, sources::standing(item))));
+        };
+        match &at.node.value {
+            Value::List(items) => items.iter().enumerate().for_each(|(index, node)| note(&at.item(index, node))),
+            _ => note(at),
         }
     }
 

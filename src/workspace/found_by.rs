@@ -81,15 +81,18 @@ pub fn idle(words: &BTreeMap<String, SourceWords>, catalog: &Catalog, servers: &
 }
 
 /// The name that is spelled most like another, if they have half their letters in common.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // What lies beyond adds much the same to every distance, and names may be of any length.
     let start = |name: &str| name.chars().take(64).collect::<String>();
     let wanted = start(name);
+    let letters = wanted.chars().count();
+    // No distance is less than what is lacking or too much; most names are told apart by that alone.
+    let names = names.filter(|known| start(known).chars().count().abs_diff(letters) * 2 <= letters);
     let distances = names.map(|known| (strsim::levenshtein(&start(known), &wanted), known));
-    distances.filter(|(distance, _)| distance * 2 <= wanted.chars().count()).min().map(|(_, known)| known)
+    distances.filter(|(distance, _)| distance * 2 <= letters).min().map(|(_, known)| known)
 }
 
-fn diagnostic(Standing { origin, pointer }: &Standing, code: &'static str, message: String) -> Diagnostic {
+pub(super) fn diagnostic(Standing { origin, pointer }: &Standing, code: &'static str, message: String) -> Diagnostic {
     Diagnostic {
         file: origin.file.clone(),
         line: origin.place.line,

@@ -5,6 +5,7 @@ pub mod config;
 pub mod effective;
 pub mod files;
 pub mod found_by;
+pub mod idle_names;
 pub mod json;
 pub mod keys;
 pub mod layers;

@@ -157,6 +157,17 @@ impl Account {
         Ok(all)
     }
 
+    /// Asks for as little as can be asked, to learn whether the gateway takes the token.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn greet(&self) -> Result<(), Failure> {
+        let mut request = self.get(&[]);
+        request.url.query_pairs_mut().append_pair("limit", "1");
+        let reply = self.send(request, Instant::now() + self.bounds.greet).await?;
+        if reply.status == 200 { Ok(()) } else { Err(self.note(of_reply(&reply))) }
+    }
+
     /// Starts to connect accounts; one result for each connector, in their order. Never tried again.
     ///
     /// # Errors

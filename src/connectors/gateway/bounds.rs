@@ -14,6 +14,8 @@ pub struct Bounds {
     pub execute: Duration,
     /// `GET` of the list, all its pages together.
     pub list: Duration,
+    /// `GET` of a single connector, which only tells whether somebody is signed in.
+    pub greet: Duration,
     /// `POST /connections`.
     pub connect: Duration,
     /// `GET /accounts/<connectionId>`.
@@ -37,6 +39,7 @@ impl Default for Bounds {
             schemas: seconds(10),
             execute: seconds(60),
             list: seconds(30),
+            greet: seconds(10),
             connect: seconds(30),
             look: seconds(10),
             pause: seconds(1),

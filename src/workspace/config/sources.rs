@@ -115,6 +115,6 @@ impl<'a> Merger<'a> {
     }
 }
 
-fn standing(at: &Written<'_>) -> Standing {
+pub(super) fn standing(at: &Written<'_>) -> Standing {
     Standing { origin: at.origin(), pointer: at.layer.pointer_in_file(&at.pointer) }
 }
