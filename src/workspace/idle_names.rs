@@ -88,7 +88,7 @@ mod tests {
             (
                 "a typo",
                 "tools: {tool_search: {keep: [create_isue]}}",
-                vec!["31:/tools/tool_search/keep/0 no tool is called `create_isue` yet, which `tools.tool_search.keep` names; did you mean `mcp__linear__create_issue`".to_owned()],
+                vec!["30:/tools/tool_search/keep/0 no tool is called `create_isue` yet, which `tools.tool_search.keep` names; did you mean `mcp__linear__create_issue`".to_owned()],
             ),
             (
                 "CORE-1: an own name is no visible one",
