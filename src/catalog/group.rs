@@ -5,6 +5,7 @@
 //! one source costs its group alone: a directory over all sources would be made anew for every edit of one. Where groups
 //! begin depends on the sources' names and not on their places, so that a source more or less moves no others.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
@@ -78,13 +79,27 @@ impl Group {
     }
 }
 
-/// One source that holds a term, and the term's number there.
+/// One source that holds a term, and the term's number there, in one word: there are as many as all sources have terms.
 #[derive(Debug, Clone, Copy)]
-pub struct Held {
+pub struct Held(u32);
+
+/// Bits of a term's number; the source has the others. A source of so many terms would be larger than a registry may be.
+const TERM_BITS: u32 = u32::BITS - MOST.ilog2();
+
+impl Held {
+    fn new(source: usize, term: u32) -> Self {
+        Self((source as u32) << TERM_BITS | term)
+    }
+
     /// Position of the source in the group.
-    pub source: u32,
+    pub fn source(self) -> usize {
+        (self.0 >> TERM_BITS) as usize
+    }
+
     /// Number of the term in the source's segment.
-    pub term: u32,
+    pub fn term(self) -> u32 {
+        self.0 & ((1 << TERM_BITS) - 1)
+    }
 }
 
 /// Which sources hold a term.
@@ -103,7 +118,7 @@ impl Directory {
     /// The directory over the segments of sources, building those that are not there yet.
     fn build(sources: &[Arc<Source>], stems: &mut Stems) -> Self {
         let made: Vec<(&Segment, Vec<u32>)> = sources.iter().map(|source| source.segment_with(stems)).collect();
-        let text = |held: Held| made[held.source as usize].0.term(held.term);
+        let text = |held: Held| made[held.source()].0.term(held.term());
         let mut table: HashTable<u32> = HashTable::new();
         // Of each term, one segment and number under which its text is found.
         let mut first: Vec<Held> = Vec::new();
@@ -112,11 +127,11 @@ impl Directory {
         // Of a stem's number, that of its term here: of segments that were built just now no text is looked at twice.
         let mut by_stem: Vec<u32> = vec![NONE; stems.len()];
         for (source, (segment, stems)) in made.iter().enumerate() {
-            for term in 0..segment.terms() {
+            for term in terms(segment) {
                 let stem = stems.get(term as usize).map(|stem| *stem as usize);
                 let mut number = stem.map_or(NONE, |stem| by_stem[stem]);
                 if number == NONE {
-                    let held = Held { source: source as u32, term };
+                    let held = Held::new(source, term);
                     let hash = term_hash(segment.term(term));
                     let known = table.find(hash, |&number| text(first[number as usize]) == segment.term(term)).copied();
                     number = known.unwrap_or_else(|| {
@@ -138,12 +153,12 @@ impl Directory {
         for end in &mut ends {
             total += std::mem::replace(end, total);
         }
-        let mut holders = vec![Held { source: 0, term: 0 }; numbers.len()];
+        let mut holders = vec![Held::new(0, 0); numbers.len()];
         let mut numbers = numbers.into_iter();
         for (source, (segment, _)) in made.iter().enumerate() {
-            for (term, number) in (0..segment.terms()).zip(&mut numbers) {
+            for (term, number) in terms(segment).zip(&mut numbers) {
                 let end = &mut ends[number as usize];
-                holders[*end as usize] = Held { source: source as u32, term };
+                holders[*end as usize] = Held::new(source, term);
                 *end += 1;
             }
         }
@@ -154,7 +169,7 @@ impl Directory {
 
     /// The sources that hold a stemmed term, by their position; `sources` are those it was made of.
     pub fn holders(&self, hash: u64, term: &str, sources: &[Arc<Source>]) -> &[Held] {
-        let text = |held: Held| sources[held.source as usize].segment().term(held.term);
+        let text = |held: Held| sources[held.source()].segment().term(held.term());
         let found = self.table.find(hash, |&number| text(self.of(number)[0]) == term);
         found.map_or(&[], |&number| self.of(number))
     }
@@ -163,6 +178,11 @@ impl Directory {
         let start = if number == 0 { 0 } else { self.ends[number as usize - 1] };
         &self.holders[start as usize..self.ends[number as usize] as usize]
     }
+}
+
+/// The terms of a segment that can be told apart.
+fn terms(segment: &Segment) -> Range<u32> {
+    0..segment.terms().min(1 << TERM_BITS)
 }
 
 /// Tools by the hash of a case-folded name; a tool is its position in the group.

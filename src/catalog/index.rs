@@ -90,8 +90,8 @@ impl Index {
             // Built with the index.
             let holders = group.made_directory().map_or(&[][..], |directory| directory.holders(hash, term, sources));
             for held in holders {
-                let part = sources[held.source as usize].segment().postings(held.term);
-                let base = catalog.base(before + held.source as usize);
+                let part = sources[held.source()].segment().postings(held.term());
+                let base = catalog.base(before + held.source());
                 made.tools.extend(part.docs.iter().map(|doc| base + doc));
                 made.frequencies.extend_from_slice(part.frequencies);
                 made.beside.extend(part.beside.iter().map(|doc| base + doc));

@@ -19,7 +19,7 @@ use super::codec::{Framing, frame_end, frame_start};
 use super::connection::End;
 use super::gate::{Gate, Pass};
 use super::lock;
-use super::sink::{DIRECT_BYTES, Sink};
+use super::sink::Sink;
 
 /// Frames up to this many bytes together become one write.
 const COALESCE_BYTES: usize = 64 * 1024;
@@ -195,14 +195,12 @@ impl Outgoing {
 
     /// Writes a small body on this thread if that cannot block; gives the body back if it might.
     fn write_direct(&self, queue: &mut Queue, mut body: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
-        // The header of the largest such frame: `Content-Length: 4096\r\n\r\n`.
-        const HEADER_BYTES: usize = 24;
+        // More than any header or line end has.
+        const HEADER_BYTES: usize = 48;
         let Some(framing) = queue.framing else { return Ok(Some(body)) };
-        if body.len() + HEADER_BYTES > DIRECT_BYTES {
-            return Ok(Some(body));
-        }
+        let bytes = body.len() + HEADER_BYTES;
         let Ok(mut sink) = self.sink.try_lock() else { return Ok(Some(body)) };
-        let Some(sink) = sink.as_mut().filter(|sink| sink.is_writable()) else { return Ok(Some(body)) };
+        let Some(sink) = sink.as_mut().filter(|sink| sink.takes(bytes)) else { return Ok(Some(body)) };
         queue.scratch.clear();
         frame_start(framing, body.len(), &mut queue.scratch);
         frame_end(framing, &mut body);
