@@ -218,18 +218,6 @@ fn conn_6_a_host_without_a_card_gets_the_link_and_the_sign_in_goes_on() {
 }
 
 #[test]
-fn conn_6_two_who_authorize_at_once_are_given_one_sign_in() {
-    let (files, server) = (Files::new(), Guarded::new(Habits::default()));
-    let mut sidecar = attached_as(&files, json!({ "safe": server.entry() }), json!({ "approve": true }));
-    until_state(&mut sidecar, "safe", "needs_authorization");
-    let ids = [(); 2].map(|()| sidecar.send("bridge/call", authorize(false)));
-    ids.iter().for_each(|_| _ = sidecar.reply("host/approve", json!({ "decision": "allow" })));
-    let [one, other] = ids.map(|id| result(&sidecar.answer(id)));
-    assert_eq!((&one["status"], &one["connect_url"]), (&json!("pending"), &other["connect_url"]), "{other}");
-    assert_eq!(server.count("POST /register"), 1, "one listener, one client");
-}
-
-#[test]
 fn a_sign_in_of_another_process_is_taken_up_even_if_nobody_waited_for_it() {
     let (files, server) = (Files::new(), Guarded::new(Habits { confidential: true, ..Habits::default() }));
     let mut sidecar = attached(&files, json!({ "safe": server.entry() }));

@@ -161,9 +161,12 @@ impl Sidecar {
     #[track_caller]
     pub fn answer(&mut self, id: u64) -> Value {
         let deadline = Instant::now() + DEADLINE;
+        let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
+        // It may have come while another was waited for.
+        let mut early = self.notes.iter().position(is_it).and_then(|at| self.notes.remove(at));
         loop {
-            let mut message = self.receive(deadline).expect("an answer in time");
-            if message["id"] == id {
+            let mut message = early.take().unwrap_or_else(|| self.receive(deadline).expect("an answer in time"));
+            if is_it(&message) {
                 assert!(message.get("error").is_none(), "{message}");
                 return message["result"].take();
             }
