@@ -318,21 +318,24 @@ impl Catalog {
 
     /// The same, by name, where they are several: a name that means one of them says too little.
     pub fn ambiguous(&self, name: &str, view: &View) -> Vec<ToolId> {
-        let mut all = self.so_called(name.trim(), view);
-        if all.len() == 1 {
-            all.clear();
-        }
-        all.sort_by(|a, b| self.tool(*a).name.cmp(&self.tool(*b).name));
-        all
+        let all = self.so_called(name.trim(), view);
+        if all.len() == 1 { Vec::new() } else { self.by_name(all) }
     }
 
-    /// The one deferred tool in scope with this name, with or without its server part, case folded.
-    pub(crate) fn exact(&self, name: &str, view: &View) -> Option<ToolId> {
+    /// Tools in the order of their names.
+    pub(crate) fn by_name(&self, mut tools: Vec<ToolId>) -> Vec<ToolId> {
+        tools.sort_by(|a, b| self.tool(*a).name.cmp(&self.tool(*b).name));
+        tools
+    }
+
+    /// The deferred tools in scope that a name may mean, case folded: the one that is shown so, else those that are so called
+    /// without their server part.
+    pub(crate) fn meant(&self, name: &str, view: &View) -> Vec<ToolId> {
         let folded = name.to_lowercase();
         let hash = folded_hash(&folded);
         let is = |id: &ToolId| self.tool(*id).name.to_lowercase() == folded;
         let whole = self.named(view, |sources, group| group.names(sources).visible(hash), is);
-        only(&whole).or_else(|| self.bare(name, view))
+        if whole.len() == 1 { whole } else { self.so_called(name, view) }
     }
 
     /// Of the tools `found` in each group, the deferred ones in scope that are meant.
@@ -379,7 +382,8 @@ impl Catalog {
     }
 }
 
-fn only(tools: &[ToolId]) -> Option<ToolId> {
+/// A tool that is the only one.
+pub(crate) fn only(tools: &[ToolId]) -> Option<ToolId> {
     if let [one] = tools { Some(*one) } else { None }
 }
 

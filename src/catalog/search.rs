@@ -7,7 +7,7 @@ use super::json_text::{push_compact, push_string};
 use super::near::Nearness;
 use super::query::Query;
 use super::view::View;
-use super::{Catalog, ToolId};
+use super::{Catalog, ToolId, only};
 
 /// Most sources in the summary of a group without matches.
 const MAX_SOURCES: usize = 40;
@@ -51,12 +51,13 @@ pub fn run(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -> Gr
     let query = Query::new(catalog, view, text);
     let mut group = Group { query: query.shown(), truncated: query.truncated, ..Group::default() };
 
-    let exact = exact_names(catalog, view, query.text);
+    let meant = catalog.meant(query.text.trim(), view);
+    let exact = only(&meant).map_or_else(|| names_within(catalog, view, query.text), |one| vec![one]);
     group.cut = exact.iter().skip(most).map(|id| catalog.tool(*id).name.to_string()).collect();
     group.matches.extend(exact.into_iter().take(most));
     if group.matches.is_empty() {
         // The query is the name of several tools: each is a better answer than any that is only like it.
-        group.matches.extend(catalog.ambiguous(query.text, view).into_iter().take(limit));
+        group.matches.extend(catalog.by_name(meant).into_iter().take(limit));
     }
 
     let ranked = gated(&query, limit, &group.matches);
@@ -73,11 +74,8 @@ pub fn run(catalog: &Catalog, view: &View, text: &str, limit: Option<u32>) -> Gr
     group
 }
 
-/// SEARCH-6: tools whose exact name is the query or stands in it, in its order.
-fn exact_names(catalog: &Catalog, view: &View, text: &str) -> Vec<ToolId> {
-    if let Some(id) = catalog.exact(text.trim(), view) {
-        return vec![id];
-    }
+/// SEARCH-6: tools whose exact name stands in a query, in its order.
+fn names_within(catalog: &Catalog, view: &View, text: &str) -> Vec<ToolId> {
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
     let separator = |c: char| matches!(c, '_' | '-' | '.' | ':' | '/');
@@ -86,7 +84,8 @@ fn exact_names(catalog: &Catalog, view: &View, text: &str) -> Vec<ToolId> {
             continue;
         }
         let trimmed = run.trim_matches(separator);
-        let id = catalog.exact(run, view).or_else(|| catalog.exact(trimmed, view));
+        let exact = |name| only(&catalog.meant(name, view));
+        let id = exact(run).or_else(|| exact(trimmed));
         found.extend(id.filter(|id| seen.insert(*id)));
     }
     found
