@@ -4,7 +4,7 @@ use std::fmt;
 
 use reqwest::Url;
 
-use crate::outbound::is_loopback;
+use crate::outbound::{is_loopback, is_unheard, names_user};
 
 /// A gateway's origin. Shown as `https://gateway.example:8443`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Origin {
     /// What is wrong, for a person; nothing that was written is repeated, since it may hold a secret.
     pub fn read(text: &str) -> Result<Self, &'static str> {
         let url = Url::parse(text.trim()).map_err(|_| "it is no URL")?;
-        if !url.username().is_empty() || url.password().is_some() {
+        if names_user(&url) {
             return Err("it holds a user's name or password");
         }
         if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
@@ -25,8 +25,7 @@ impl Origin {
         }
         let origin = Self(url);
         match origin.0.scheme() {
-            "https" => Ok(origin),
-            "http" if origin.is_loopback() => Ok(origin),
+            _ if is_unheard(&origin.0) => Ok(origin),
             "http" => Err("`http` is taken for this machine only: the token would be sent in the clear"),
             _ => Err("it is not `https`"),
         }
@@ -65,8 +64,7 @@ const LONGEST_LINK: usize = 4096;
 /// (line ends, which browsers leave out, or letters that look like others) is given as a browser understands it.
 pub fn link(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= LONGEST_LINK)?;
-    let plain = url.username().is_empty() && url.password().is_none();
-    let safe = plain && (url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url));
+    let safe = is_unheard(&url) && !names_user(&url);
     let is_clear = text.bytes().all(|byte| byte.is_ascii_graphic());
     safe.then(|| if is_clear { text.to_owned() } else { url.into() })
 }

@@ -9,12 +9,11 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 
 use super::stdout::LONGEST;
-use crate::outbound::cause;
+use crate::outbound::{cause, name_cryptography};
 
 /// A client as every server is to be spoken to with.
 pub(super) fn builder() -> reqwest::ClientBuilder {
-    // Once a process; that it is there already is no error.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    name_cryptography();
     reqwest::Client::builder()
         // A redirect could carry the headers, which are secret, to somebody else.
         .redirect(reqwest::redirect::Policy::none())

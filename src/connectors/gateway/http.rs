@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Account, retry_after};
 use crate::connectors::origin::Origin;
-use crate::outbound::cause;
+use crate::outbound::{cause, name_cryptography};
 
 /// Bytes of the longest answer that is read.
 pub const MAX_BODY: usize = 8 << 20;
@@ -59,8 +59,7 @@ impl Broken {
 
 /// A client for one gateway, which keeps its connections.
 pub(super) fn client(origin: &Origin) -> io::Result<Client> {
-    // Once a process; that it is there already is no error.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    name_cryptography();
     let own = origin.clone();
     let redirect = redirect::Policy::custom(move |attempt| {
         // 307 and 308 alone repeat the request as it was; the others would make a GET of a POST.

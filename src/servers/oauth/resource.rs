@@ -5,7 +5,7 @@ use std::fmt;
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 
-use crate::outbound::is_loopback;
+use crate::outbound::{is_loopback, is_unheard, names_user};
 
 /// A server that can be signed in to. Shown as `https://mcp.example/mcp`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,11 +22,10 @@ impl Resource {
         url.set_fragment(None);
         let _ = url.set_username("");
         let _ = url.set_password(None);
-        let resource = Self(url);
-        match resource.0.scheme() {
-            "https" => Ok(resource),
-            "http" if is_loopback(&resource.0) => Ok(resource),
-            _ => Err("its `url` is neither `https` nor on this machine, so that a token would be sent in the clear"),
+        if is_unheard(&url) {
+            Ok(Self(url))
+        } else {
+            Err("its `url` is neither `https` nor on this machine, so that a token would be sent in the clear")
         }
     }
 
@@ -34,14 +33,7 @@ impl Resource {
     /// server is on it too. A server elsewhere is to reach nothing here. No address has a user before its host, which a
     /// person would take for the host.
     pub fn trusts(&self, url: &Url) -> bool {
-        if !url.username().is_empty() || url.password().is_some() {
-            return false;
-        }
-        match (url.scheme(), is_loopback(url)) {
-            ("https" | "http", true) => is_loopback(&self.0),
-            ("https", false) => true,
-            _ => false,
-        }
+        is_unheard(url) && !names_user(url) && (is_loopback(&self.0) || !is_loopback(url))
     }
 
     /// The same of a text.
